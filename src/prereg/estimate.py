@@ -1,0 +1,360 @@
+"""A plan -> estimates: every metric and every leg of every claim, for the point and all resamples alike.
+
+Row 0 of the weights is the observed sample, so that one code path computes both.  Rows are computed in blocks;
+a row depends on nothing outside it, so blocks and workers change no byte.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prereg.expression.claims import Claim, LegValues
+from prereg.expression.rows import TEXT, Cells
+from prereg.expression.terms import Facts, Result
+from prereg.metrics import Kernel, Rows
+from prereg.parallel import map_blocks
+from prereg.records import Column, as_text
+from prereg.values import CODE, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from prereg.panels import Panel
+    from prereg.plan import MetricPlan, Plan
+
+_BLOCK_CELLS = 2_000_000
+_MOST_ROWS = 256
+_FROM_INPUTS = tuple(
+    CODE[r] for r in ("missing", "vacuous", "single_class", "empty_category", "not_deployed", "no_partner", "excluded")
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """One metric on one panel and part: its kernel, and what is counted at the point."""
+
+    kernel: Kernel
+    panel: int
+    part: int
+    units: np.ndarray
+    """(P,): units with a row in `among`."""
+    rows: np.ndarray
+    """(P,): rows in `among`."""
+    unit_hits: np.ndarray | None = None
+    """(P, U): rows of each unit that satisfy a rate; for exact tests."""
+    unit_rows: np.ndarray | None = None
+    """(P, U): rows of each unit in `among`."""
+
+
+@dataclass(frozen=True, eq=False)
+class Detail:
+    """A metric at the point, per policy: what policies.csv prints."""
+
+    values: np.ndarray
+    reasons: np.ndarray
+    rows: np.ndarray | None = None
+    numerator: np.ndarray | None = None
+    denominator: np.ndarray | None = None
+
+
+Name = tuple[str, str | None]
+
+
+def _decimals(x: np.ndarray) -> int:
+    """The least number of decimals (0..9) that writes every value; -1 where more are needed."""
+    for k in range(10):
+        scale = 10.0**k
+        with np.errstate(over="ignore", invalid="ignore"):
+            if (np.round(x * scale) / scale == x).all():
+                return k
+    return -1
+
+
+@dataclass
+class Prepared:
+    """All kernels of a plan, ready for weights."""
+
+    plan: Plan
+    pieces: dict[Name, list[Piece]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, plan: Plan) -> Prepared:
+        """Evaluate the row expressions once and prepare every kernel."""
+        out = cls(plan)
+        for name, metric in plan.metrics.items():
+            if metric.kind is None:
+                continue
+            cache: dict[str, Cells] = {}
+            out.pieces[name, None] = [
+                _piece(plan, metric, panel, i, cache) for i, panel in enumerate(plan.layout.panels)
+            ]
+            for which in metric.degenerate:
+                panels = plan.degenerate[which]
+                out.pieces[name, which] = [_piece(plan, metric, panel, i, {}) for i, panel in enumerate(panels)]
+        return out
+
+    def policies(self) -> int:
+        """Values per resample, over all metrics: what a block's memory is made of."""
+        return sum(len(m.axes) for m in self.plan.metrics.values())
+
+
+def _evaluated(cache: dict[str, Cells], key: str, evaluate: Callable[[], Cells]) -> Cells:
+    if key not in cache:
+        cache[key] = evaluate()
+    return cache[key]
+
+
+def _piece(plan: Plan, metric: MetricPlan, panel: Panel, index: int, cache: dict[str, Cells]) -> Piece:
+    kind = metric.kind
+    if kind is None:
+        raise AssertionError(metric.name)
+    part = plan.parts.index(metric.part) if metric.part is not None else 0
+    units = plan.samples[index, part].units
+    take = slice(None) if metric.all_samples else slice(0, 1)
+
+    def cut(dense: np.ndarray) -> np.ndarray:
+        return dense[:, :, units, take]
+
+    present = cut(panel.present())
+    inside, missing = present, np.zeros_like(present)
+    if metric.among is not None:
+        cells = _evaluated(cache, "among", lambda: metric.among.evaluate(panel.table))  # type: ignore[union-attr]
+        inside = present & cut(panel.dense(cells.data))
+        if cells.missing is not None:
+            missing = present & cut(panel.dense(cells.missing))
+            inside = inside & ~missing
+    arguments: dict[str, np.ndarray] = {}
+    decimals: dict[str, int] = {}
+    for parameter in kind.parameters:
+        rows = metric.arguments.get(parameter.name)
+        if rows is None:
+            continue
+        cells = _evaluated(cache, parameter.name, lambda r=rows: r.evaluate(panel.table))  # type: ignore[misc]
+        values = cut(panel.dense(cells.data)).astype(np.float64)
+        if cells.missing is not None:
+            gone = cut(panel.dense(np.broadcast_to(cells.missing, cells.data.shape)))
+            if parameter.missing_last:
+                values = np.where(gone, np.nan, values)
+            else:
+                missing = missing | (inside & gone)
+        arguments[parameter.name] = values
+        if parameter.kind == "number":
+            decimals[parameter.name] = _decimals(values[np.isfinite(values)])
+    if metric.by_policy and panel.degenerate is None:
+        size = len(plan.settings)
+        inside = np.broadcast_to(inside, (size, *inside.shape[1:]))
+        missing = np.broadcast_to(missing, (size, *missing.shape[1:]))
+    if metric.per is not None:
+        inside, missing, arguments = _by_category(plan, metric, panel, cut, inside, missing, arguments)
+    shape = np.broadcast_shapes(inside.shape, missing.shape)
+    inside = np.broadcast_to(inside, shape)
+    missing = np.broadcast_to(missing, shape)
+    kernel = kind.prepare(Rows(inside, missing, arguments, decimals), metric.options)
+    counted = inside | missing
+    flat = counted.reshape(shape[0] * shape[1], shape[2], shape[3])
+    hits = None
+    if kind.name == "rate":
+        truth = np.broadcast_to(arguments["rate"] != 0, shape) & inside & ~missing
+        hits = truth.reshape(flat.shape).sum(axis=2)
+    return Piece(
+        kernel,
+        index,
+        part,
+        flat.any(axis=2).sum(axis=1),
+        flat.sum(axis=(1, 2)),
+        hits,
+        flat.sum(axis=2) if hits is not None else None,
+    )
+
+
+def _by_category(
+    plan: Plan,
+    metric: MetricPlan,
+    panel: Panel,
+    cut: Callable[[np.ndarray], np.ndarray],
+    inside: np.ndarray,
+    missing: np.ndarray,
+    arguments: dict[str, np.ndarray],
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
+    """Every setting once per category, the category as the fast axis."""
+    name = metric.per
+    if name is None:
+        raise AssertionError(metric.name)
+    cells = panel.table.columns[name]
+    if cells.kind != TEXT:
+        cells = as_text(Column(plan.kinds[name], cells))
+    place = {level: i for i, level in enumerate(metric.categories)}
+    recode = np.array([place.get(level, -1) for level in cells.levels] + [-1], dtype=np.int64)
+    codes = cut(panel.dense(recode[cells.data]))
+    member = codes[:, None] == np.arange(len(metric.categories))[None, :, None, None, None]
+
+    def split(x: np.ndarray) -> np.ndarray:
+        out = x[:, None] & member
+        return out.reshape((-1, *out.shape[2:]))
+
+    settings = inside.shape[0]
+    spread = {
+        key: np.repeat(x, len(metric.categories), axis=0) if x.shape[0] == settings and settings > 1 else x
+        for key, x in arguments.items()
+    }
+    return split(inside), split(missing), spread
+
+
+@dataclass
+class Block:
+    """One block of rows: a frame for expressions, with every metric computed at most once."""
+
+    prepared: Prepared
+    begin: int
+    rows: int
+    first: bool = field(init=False)
+    details: dict[Name, Detail] = field(default_factory=dict)
+    _results: dict[Name, Result] = field(default_factory=dict)
+    _weights: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        self.first = self.begin == 0
+
+    def weights(self, panel: int, part: int) -> np.ndarray:
+        """(rows, U): how often each unit of a panel's part is drawn."""
+        known = self._weights.get((panel, part))
+        if known is None:
+            sample = self.prepared.plan.samples[panel, part]
+            if sample.draws is None:
+                known = np.ones((self.rows, len(sample.units)))
+            else:
+                known = sample.draws.rows(self.begin, self.rows)
+            self._weights[panel, part] = known
+        return known
+
+    def metric(self, name: str, degenerate: str | None) -> Result:
+        """All values of a metric in this block."""
+        known = self._results.get((name, degenerate))
+        if known is None:
+            metric = self.prepared.plan.metrics[name]
+            compute = self._value if metric.kind is None else self._kernel
+            known = self._results[name, degenerate] = compute(metric, degenerate)
+        return known
+
+    def _value(self, metric: MetricPlan, degenerate: str | None) -> Result:
+        term = metric.value if degenerate is None else metric.values_of_degenerate[degenerate]
+        if term is None:
+            raise AssertionError(metric.name)
+        result = term.evaluate(self)
+        result = Result(rounded(result.data), result.facts)
+        if result.facts is not None:
+            reasons = result.facts.reasons
+            inherited = np.isin(reasons, _FROM_INPUTS)
+            reasons = np.where(inherited, CODE["undefined_input"], reasons).astype(np.int8)
+            result = Result(result.data, replace(result.facts, reasons=reasons))
+            self.details[metric.name, degenerate] = Detail(result.data[0], reasons)
+        return result
+
+    def _kernel(self, metric: MetricPlan, degenerate: str | None) -> Result:
+        pieces = self.prepared.pieces[metric.name, degenerate]
+        found = [p.kernel.compute(self.weights(p.panel, p.part)) for p in pieces]
+        data = found[0].values if len(found) == 1 else np.concatenate([f.values for f in found], axis=1)
+        if not self.first:
+            return Result(data, None)
+        reasons = np.zeros(data.shape[1], dtype=np.int8)
+        for reason, *_ in found[0].undefined:
+            mask = np.concatenate([dict(f.undefined)[reason][0] for f in found])
+            code = CODE["empty_category" if metric.per is not None and reason == "vacuous" else reason]
+            reasons = np.where((reasons == 0) & mask, code, reasons).astype(np.int8)
+
+        def point(part: str) -> np.ndarray | None:
+            arrays = [getattr(f, part) for f in found]
+            return None if arrays[0] is None else np.concatenate([a[0] for a in arrays])
+
+        units = np.concatenate([p.units for p in pieces]).astype(np.int64)
+        rows = np.concatenate([p.rows for p in pieces])
+        self.details[metric.name, degenerate] = Detail(data[0], reasons, rows, point("numerator"), point("denominator"))
+        gone = np.isnan(data[0]).astype(np.int64)
+        return Result(data, Facts(reasons, ((units, gone),)))
+
+
+@dataclass(frozen=True, eq=False)
+class LegEstimate:
+    """One leg of a claim: d (or truth) of every row, (R, P), and what is known at the point."""
+
+    data: np.ndarray
+    point: LegValues
+
+
+@dataclass(frozen=True, eq=False)
+class Estimate:
+    """Everything that was computed: legs of claims and falsifiers, reports, and every metric at the point."""
+
+    claims: tuple[tuple[LegEstimate, ...], ...]
+    falsifiers: tuple[tuple[LegEstimate, ...] | None, ...]
+    reports: tuple[LegEstimate, ...]
+    details: dict[Name, Detail]
+    prepared: Prepared
+
+
+def _legs(claim: Claim, block: Block) -> list[LegValues]:
+    return [leg.evaluate(block) for leg in claim.legs]
+
+
+def block_rows(prepared: Prepared) -> int:
+    """How many rows go into one block: as many as keep its arrays small, however few that are."""
+    return max(8, min(_MOST_ROWS, _BLOCK_CELLS // max(prepared.policies(), 1)))
+
+
+def blocks(rows: int, size: int) -> list[tuple[int, int]]:
+    """(begin, number of rows) of every block."""
+    return [(begin, min(size, rows - begin)) for begin in range(0, rows, size)]
+
+
+def estimate(
+    plan: Plan, jobs: int = 1, tick: Callable[[int], None] = lambda _: None, size: int | None = None
+) -> Estimate:
+    """Compute a plan; `tick` is told the number of blocks before each one is done.
+
+    Args:
+        plan: what to compute.
+        jobs: number of workers; changes no byte of the result.
+        tick: called with the number of blocks, once per finished block.
+        size: rows per block; chosen by memory where None, changes no byte of the result.
+
+    """
+    prepared = Prepared.of(plan)
+    spans = blocks(plan.resamples + 1, size or block_rows(prepared))
+
+    def one(span: tuple[int, int]) -> tuple[list[LegValues], dict[Name, Detail]]:
+        block = Block(prepared, *span)
+        found: list[LegValues] = []
+        for prediction in plan.predictions:
+            found += _legs(prediction.claim, block)
+            if prediction.falsifier is not None:
+                found += _legs(prediction.falsifier, block)
+        for report in plan.reports:
+            result = report.term.evaluate(block)
+            found.append(LegValues(rounded(result.data), facts=result.facts))
+        if block.first:
+            for name, metric in plan.metrics.items():
+                block.metric(name, None)
+                for which in metric.degenerate:
+                    block.metric(name, which)
+        return found, block.details
+
+    results = map_blocks(one, spans, jobs, lambda: tick(len(spans)))
+    details = results[0][1]
+    whole = [
+        LegEstimate(np.concatenate([r[0][i].data for r in results], axis=0), results[0][0][i])
+        for i in range(len(results[0][0]))
+    ]
+    at = 0
+    claims, falsifiers = [], []
+    for prediction in plan.predictions:
+        claims.append(tuple(whole[at : at + len(prediction.claim.legs)]))
+        at += len(prediction.claim.legs)
+        if prediction.falsifier is None:
+            falsifiers.append(None)
+        else:
+            falsifiers.append(tuple(whole[at : at + len(prediction.falsifier.legs)]))
+            at += len(prediction.falsifier.legs)
+    return Estimate(tuple(claims), tuple(falsifiers), tuple(whole[at:]), details, prepared)

@@ -1,0 +1,347 @@
+"""Claims: a statement over metrics of policies, taken apart into legs that can be judged one by one.
+
+A claim is a tree of junctions over legs.  Its pieces may still be vectors: `all(c)` and `any(c)` fold a vector
+into one leg per policy, undefined ones included.  What is left at the top must be one truth value.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prereg.expression import ranges, syntax
+from prereg.expression.policies import REDUCE, Compiler, group_by
+from prereg.expression.terms import BROKEN, LABEL, TRUTH, Facts, Frame, Result, Term, guards, merge_facts
+from prereg.values import AlignmentError, Axes, meet, positions, rounded
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from prereg.expression.syntax import Node
+
+Outcomes = tuple[bool, bool]  # can be true, can be false
+
+
+@dataclass(frozen=True, eq=False)
+class Rate:
+    """A side of a comparison that is one metric itself: where its units can be counted for an exact test."""
+
+    name: str
+    degenerate: str | None
+    where: np.ndarray  # position among the metric's own policies, per policy of the leg; -1: none
+
+
+@dataclass(frozen=True, eq=False)
+class Leg:
+    """An elementary comparison `left op right` (or a truth value without a difference, op None)."""
+
+    number: int
+    text: str
+    axes: Axes
+    op: str | None
+    evaluate: Callable[[Frame], LegValues]
+    can: Outcomes
+    point_only: bool = False
+    two_sided: bool = False
+    left: Rate | None = None
+    right: Rate | None = None
+    constant: float | None = None  # of the side that is a number, where the other is a metric
+    flipped: bool = False  # the number stands on the left
+
+
+@dataclass(frozen=True, eq=False)
+class LegValues:
+    """A leg in one block: d or truth (R, P); at the point also both sides and the facts."""
+
+    data: np.ndarray
+    left: np.ndarray | None = None
+    right: np.ndarray | None = None
+    facts: Facts | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    """`and` / `or` of pieces; `where` lays each child's policies out on the branch's."""
+
+    op: str
+    text: str
+    axes: Axes
+    children: tuple[tuple[Piece, np.ndarray], ...]
+    can: Outcomes
+
+
+@dataclass(frozen=True, eq=False)
+class Opposite:
+    """`not` of a piece."""
+
+    text: str
+    axes: Axes
+    child: Piece
+    can: Outcomes
+
+
+@dataclass(frozen=True, eq=False)
+class Fold:
+    """`all` / `any` of a vector: one child per policy of each group."""
+
+    op: str
+    text: str
+    axes: Axes
+    child: Piece
+    groups: tuple[np.ndarray, ...]
+    can: Outcomes
+
+
+Piece = Leg | Branch | Opposite | Fold
+
+
+@dataclass(frozen=True, eq=False)
+class Claim:
+    """A compiled claim: its tree, its legs in the order written, and whom it speaks of."""
+
+    root: Piece
+    legs: tuple[Leg, ...]
+    guard: bool
+
+    @property
+    def simple(self) -> bool:
+        """The whole claim is one leg."""
+        return isinstance(self.root, Leg)
+
+
+@dataclass
+class ClaimCompiler:
+    """Takes a claim apart; problems go to the policy compiler's list."""
+
+    compiler: Compiler
+    source: str
+    legs: list[Leg] = field(default_factory=list)
+    terms: list[Term] = field(default_factory=list)
+    point_only: bool = False
+
+    def claim(self, node: Node) -> Claim | None:
+        """The claim, or None where it has a problem (which has been noted)."""
+        before = len(self.compiler.problems)
+        root = self.piece(node)
+        if root is None or len(self.compiler.problems) > before:
+            return None
+        if not root.axes.scalar:
+            self.compiler.fail(
+                f"a claim is one truth value, this compares {len(root.axes)} policies "
+                f"({', '.join(root.axes.factors)}): {REDUCE}",
+                node,
+            )
+            return None
+        if not any(t.reads_metric for t in self.terms):
+            self.compiler.fail("a claim without a metric says nothing about the records", node)
+            return None
+        return Claim(root, tuple(self.legs), guards(*self.terms) is True)
+
+    def _text(self, node: Node) -> str:
+        return " ".join(self.source[node.start : node.end].split())
+
+    def piece(self, node: Node) -> Piece | None:
+        """The piece of a tree; None where it has a problem."""
+        match node:
+            case syntax.Junction(op=op, operands=operands):
+                return self._branch(node, op, [self.piece(x) for x in operands])
+            case syntax.Negation(operand=inner):
+                child = self.piece(inner)
+                if child is None:
+                    return None
+                return Opposite(self._text(node), child.axes, child, (child.can[1], child.can[0]))
+            case syntax.Chain(operands=operands, ops=ops):
+                links = list(zip(ops, operands, operands[1:], strict=False))
+                if len(links) == 1:
+                    return self._leg(node, *links[0])
+                return self._branch(node, "and", [self._leg(node, *link) for link in links])
+            case syntax.Within(operand=inner, low=low, high=high):
+                low_leg = self._leg(node, ">=", inner, low)
+                return self._branch(node, "and", [low_leg, self._leg(node, "<=", inner, high)])
+            case syntax.Call(function="all" | "any"):
+                return self._fold(node)
+            case syntax.Call(function="point", arguments=arguments):
+                if len(arguments) != 1:
+                    self.compiler.fail("`point` takes one claim", node)
+                    return None
+                before, self.point_only = self.point_only, True
+                try:
+                    return self.piece(arguments[0])
+                finally:
+                    self.point_only = before
+            case syntax.Call(function="differs", arguments=arguments):
+                if len(arguments) != 2:
+                    self.compiler.fail("`differs` takes two numbers", node)
+                    return None
+                return self._leg(node, "!=", *arguments, two_sided=True)
+            case syntax.Name(name=name) if name in self.compiler.env.lets and name not in self.compiler.env.broken:
+                return self._let(node, name)
+            case _:
+                return self._statement(node)
+
+    def _let(self, node: syntax.Name, name: str) -> Piece | None:
+        inner = self.compiler.env.lets[name]
+        if isinstance(inner, syntax.Junction | syntax.Negation | syntax.Chain | syntax.Within | syntax.Call):
+            term = self.compiler.term(node)
+            if term.kind == TRUTH:
+                source, self.source = self.source, ""
+                try:
+                    return self.piece(inner)
+                finally:
+                    self.source = source
+        return self._statement(node)
+
+    def _statement(self, node: Node) -> Leg | None:
+        term = self.compiler.term(node)
+        if term.kind == BROKEN:
+            return None
+        if term.kind != TRUTH:
+            self.compiler.fail("a claim is a truth value: compare it with something", node)
+            return None
+        self.terms.append(term)
+
+        def evaluate(frame: Frame) -> LegValues:
+            result = term.evaluate(frame)
+            return LegValues(result.data, facts=result.facts)
+
+        return self._keep(Leg(len(self.legs), self._text(node), term.axes, None, evaluate, (True, True)))
+
+    def _keep(self, leg: Leg) -> Leg:
+        leg = replace(leg, point_only=self.point_only)
+        self.legs.append(leg)
+        return leg
+
+    def _leg(self, node: Node, op: str, left: Node, right: Node, *, two_sided: bool = False) -> Leg | None:
+        if op in ("==", "!="):
+            x, y = self.compiler.link(op, left, right)
+            if BROKEN in (x.kind, y.kind):
+                return None
+            if x.kind == LABEL:
+                term = self.compiler.compare(node, op, left, right)
+                if term.kind == BROKEN:
+                    return None
+                self.terms.append(replace(term, guard=guards(x, y)))
+
+                def truth(frame: Frame) -> LegValues:
+                    result = term.evaluate(frame)
+                    return LegValues(result.data, facts=result.facts)
+
+                return self._keep(Leg(len(self.legs), self._text(node), term.axes, None, truth, (True, True)))
+        else:
+            x, y = self.compiler.link(op, left, right)
+            if BROKEN in (x.kind, y.kind):
+                return None
+        met = self.compiler.meet(node, [x, y])
+        if met is None:
+            return None
+        self.terms += [x, y]
+        axes, (of_x, of_y) = met
+        leg = Leg(
+            len(self.legs),
+            self._text(node) if isinstance(node, syntax.Chain) and len(node.ops) == 1 else f"{self._text(left)} {op} {self._text(right)}",
+            axes,
+            op,
+            _difference(of_x, of_y),
+            ranges.outcomes(op, x.range, y.range),
+            two_sided=two_sided,
+        )
+        return self._keep(self._with_rates(leg, left, right, x, y))
+
+    def _with_rates(self, leg: Leg, left: Node, right: Node, x: Term, y: Term) -> Leg:
+        """What an exact test needs: a metric against a number, or two metrics over the same units."""
+        if y.constant == 0 and isinstance(left, syntax.Arithmetic) and left.op == "-":
+            a, b = self.compiler.term(left.left), self.compiler.term(left.right)
+            if a.metric is not None and b.metric is not None:
+                return replace(leg, left=_rate(a, leg.axes), right=_rate(b, leg.axes))
+        if x.metric is not None and y.metric is not None:
+            return replace(leg, left=_rate(x, leg.axes), right=_rate(y, leg.axes))
+        if x.metric is not None and y.constant is not None:
+            return replace(leg, left=_rate(x, leg.axes), constant=y.constant)
+        if y.metric is not None and x.constant is not None:
+            return replace(leg, left=_rate(y, leg.axes), constant=x.constant, flipped=True)
+        return leg
+
+    def _branch(self, node: Node, op: str, pieces: Sequence[Piece | None]) -> Piece | None:
+        known = [p for p in pieces if p is not None]
+        if len(known) < len(pieces):
+            return None
+        try:
+            axes = meet(*(p.axes for p in known))
+        except AlignmentError as error:
+            names = ", ".join(f"`{x}`" for x in [*error.only_left, *error.only_right])
+            self.compiler.fail(f"these parts do not align: only one has the factor {names}; {REDUCE}", node)
+            return None
+        can = [p.can for p in known]
+        if op == "and":
+            outcome = all(c[0] for c in can), any(c[1] for c in can)
+        else:
+            outcome = any(c[0] for c in can), all(c[1] for c in can)
+        children = tuple((p, positions(p.axes, axes)) for p in known)
+        return Branch(op, self._text(node), axes, children, outcome)
+
+    def _fold(self, node: syntax.Call) -> Piece | None:
+        if len(node.arguments) != 1:
+            self.compiler.fail(f"`{node.function}` takes one truth value per policy", node)
+            return None
+        child = self.piece(node.arguments[0])
+        if child is None:
+            return None
+        if child.axes.scalar:
+            self.compiler.fail(f"`{node.function}` folds a vector over policies; this is one value already", node)
+            return None
+        grouped = group_by(child.axes, node.over)
+        if isinstance(grouped, str):
+            has = ", ".join(f"`{x}`" for x in child.axes.factors)
+            self.compiler.fail(f"`over={grouped}`: the vector has no such factor; it has {has}", node)
+            return None
+        axes, groups, _ = grouped
+        op = "and" if node.function == "all" else "or"
+        return Fold(op, self._text(node), axes, child, tuple(groups), child.can)
+
+
+def _rate(term: Term, axes: Axes) -> Rate | None:
+    if term.metric is None:
+        return None
+    own = np.array([*term.metric.where, -1], dtype=np.intp)
+    return Rate(term.metric.name, term.metric.degenerate, own[positions(term.axes, axes)])
+
+
+def _difference(left: Callable[[Frame], Result], right: Callable[[Frame], Result]) -> Callable[[Frame], LegValues]:
+    def evaluate(frame: Frame) -> LegValues:
+        x, y = left(frame), right(frame)
+        d = rounded(x.data - y.data)
+        if not frame.first or x.facts is None or y.facts is None:
+            return LegValues(d)
+        shape = (d.shape[1],)
+        sides = [np.broadcast_to(side.data[0], shape) for side in (x, y)]
+        return LegValues(d, sides[0], sides[1], merge_facts(x.facts, y.facts))
+
+    return evaluate
+
+
+@dataclass(frozen=True)
+class SupportCondition:
+    """`support op bound`: a falsifier on the share of resamples in which the whole claim is true."""
+
+    op: str
+    bound: float
+
+
+def support_condition(node: Node) -> SupportCondition | None:
+    """The condition on `support` an expression is, None where it is a claim of its own."""
+    if not isinstance(node, syntax.Chain) or len(node.ops) != 1:
+        return None
+    left, right = node.operands
+    swap = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
+    if isinstance(left, syntax.Support) and isinstance(right, syntax.Number):
+        return SupportCondition(node.ops[0], float(right.value))
+    if isinstance(right, syntax.Support) and isinstance(left, syntax.Number):
+        return SupportCondition(swap[node.ops[0]], float(left.value))
+    return None
+
+
+def support_outcomes(condition: SupportCondition) -> Outcomes:
+    """Whether the condition can be met and missed by a share."""
+    return ranges.outcomes(condition.op, ranges.UNIT, ranges.Range(condition.bound, condition.bound))

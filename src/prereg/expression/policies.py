@@ -1,0 +1,864 @@
+"""Expressions over policies: names resolved, kinds and factors checked, then terms that can be computed.
+
+Used for `value` metrics, `exclude`, `let`, reports and, leg by leg, for claims.  Problems are collected with
+the characters they stand at; a broken piece is silent afterwards, so that each fault is told once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prereg.errors import suggestion
+from prereg.expression import ranges, syntax
+from prereg.expression.reductions import PAIRED, REDUCTIONS, paired_reason, quantile
+from prereg.expression.syntax import ExpressionError
+from prereg.expression.terms import (
+    BROKEN,
+    LABEL,
+    NUMBER,
+    TRUTH,
+    Facts,
+    Frame,
+    MetricRef,
+    Result,
+    Term,
+    constant,
+    guards,
+    merge_facts,
+    no_facts,
+    spread,
+    spread_facts,
+    text,
+    undefined,
+)
+from prereg.values import (
+    CODE,
+    SCALAR,
+    AlignmentError,
+    Axes,
+    Key,
+    as_decimal,
+    factor_text,
+    kleene_and,
+    kleene_or,
+    meet,
+    positions,
+    rounded,
+    take,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from decimal import Decimal
+
+_SPOKEN = {NUMBER: "a number", TRUTH: "a truth value", LABEL: "a label", BROKEN: "?"}
+REDUCE = "reduce it (all, any, mean, spearman …) or select one policy"
+
+
+@dataclass(frozen=True, eq=False)
+class Metric:
+    """What expressions must know of a metric: its policies (real and degenerate), kind and range."""
+
+    axes: Axes
+    kind: str = NUMBER
+    range: ranges.Range = ranges.ANY
+    degenerate: Mapping[str, Axes] = field(default_factory=dict)
+    excluded: frozenset[Key] = frozenset()
+    attribute: bool = False  # an attribute of the policy (tau) takes the factors of what it meets
+
+
+@dataclass(frozen=True, eq=False)
+class Environment:
+    """The names an expression over policies may use."""
+
+    metrics: Mapping[str, Metric]
+    factors: Mapping[str, tuple[str, ...]]
+    arm_factor: str
+    guard_arms: frozenset[str] = frozenset()
+    lets: Mapping[str, syntax.Node] = field(default_factory=dict)
+    broken: frozenset[str] = frozenset()  # names whose own definition has a problem: nothing more is said of them
+
+    @property
+    def degenerate(self) -> tuple[str, ...]:
+        """The degenerate policies that any metric has."""
+        return tuple(dict.fromkeys(name for m in self.metrics.values() for name in m.degenerate))
+
+
+@dataclass
+class Compiler:
+    """Turns trees into terms."""
+
+    env: Environment
+    degenerate: str | None = None  # inside a `value` metric of a degenerate policy bare metrics are its own
+    problems: list[ExpressionError] = field(default_factory=list)
+    _reducing: int = 0
+    _open_lets: tuple[str, ...] = ()
+
+    # -- problems --------------------------------------------------------------------------------------
+
+    def fail(self, message: str, node: syntax.Node | syntax.Selector) -> Term:
+        """Note a problem; the broken term makes no further ones."""
+        self.problems.append(ExpressionError(message, node.start, node.end))
+        return _BROKEN
+
+    def meet(self, node: syntax.Node, terms: Sequence[Term]) -> tuple[Axes, list[Callable[[Frame], Result]]] | None:
+        """The axes on which the terms stand together, and their values laid out on them."""
+        if any(t.kind == BROKEN for t in terms):
+            return None
+        fixed = [t.axes for t in terms if not t.floating]
+        try:
+            axes = meet(*fixed) if fixed else SCALAR
+        except AlignmentError as error:
+            self._unaligned(node, error.only_left, error.only_right)
+            return None
+        floating = sorted((t for t in terms if t.floating), key=lambda t: -len(t.axes.factors))
+        if axes.scalar and floating:
+            axes = floating[0].axes
+        out = []
+        for term in terms:
+            where = self._place(node, term, axes)
+            if where is None:
+                return None
+            out.append(spread(term, axes, where))
+        return axes, out
+
+    def _place(self, node: syntax.Node, term: Term, axes: Axes) -> np.ndarray | None:
+        if not term.floating or term.axes.scalar:
+            return positions(term.axes, axes)
+        lost = [f for f in term.axes.factors if f not in axes.factors]
+        if lost:
+            self._unaligned(node, lost, [])
+            return None
+        order = [axes.factors.index(f) for f in term.axes.factors]
+        found = [term.axes.index.get(tuple(key[i] for i in order), -1) for key in axes.keys]
+        return np.array(found, dtype=np.intp)
+
+    def _unaligned(self, node: syntax.Node, left: list[str], right: list[str]) -> None:
+        sides = []
+        if left:
+            sides.append("left of " + _listed(left))
+        if right:
+            sides.append("right of " + _listed(right))
+        names = _listed([*left, *right])
+        self.fail(
+            f"these vectors do not align: only one side has the factor {names}; select one value of it, "
+            f"or reduce over it (mean(x, over={[*left, *right][0]}))",
+            node,
+        )
+
+    # -- pieces ----------------------------------------------------------------------------------------
+
+    def term(self, node: syntax.Node) -> Term:  # noqa: PLR0911
+        """The term of a tree."""
+        match node:
+            case syntax.Number(value=value):
+                return constant(float(value))
+            case syntax.Text(value=value):
+                return text(value)
+            case syntax.Bool(value=value):
+                return replace(constant(float(value)), kind=TRUTH, constant=None)
+            case syntax.Name(name=name):
+                return self._name(node, name)
+            case syntax.Selection():
+                return self._selection(node)
+            case syntax.Minus(operand=inner):
+                return self._minus(node, inner)
+            case syntax.Arithmetic():
+                return self._arithmetic(node)
+            case syntax.Chain() | syntax.Within() | syntax.Member() | syntax.Junction():
+                return self._truth(node)
+            case syntax.Negation(operand=inner):
+                operand = self._as_truth(inner)
+                if operand.kind == BROKEN:
+                    return operand
+                return self._pointwise(node, TRUTH, ranges.UNIT, lambda x: 1.0 - x, [operand])
+            case syntax.Call():
+                return self._call(node)
+            case syntax.Support():
+                return self.fail("`support` is known only to `falsified_if`", node)
+            case _:
+                return self.fail("a list stands only after `in`, `within` or as an argument", node)
+
+    def _name(self, node: syntax.Node, name: str) -> Term:
+        env = self.env
+        if name in env.broken:
+            return _BROKEN
+        if name in env.metrics:
+            return self._metric(name)
+        if name in env.lets:
+            if name in self._open_lets:
+                return self.fail(f"`{name}` is defined by itself", node)
+            before, self._open_lets = self._open_lets, (*self._open_lets, name)
+            try:
+                found = len(self.problems)
+                term = self.term(env.lets[name])
+                del self.problems[found:]  # told where the name is defined
+            finally:
+                self._open_lets = before
+            return term
+        if name in env.factors:
+            return self._factor(name)
+        known = [*env.metrics, *env.lets, *env.factors]
+        values = [v for vs in env.factors.values() for v in vs]
+        if name in values or name in env.degenerate:
+            return self.fail(f"`{name}` is a policy, not a metric; write metric[{name}], or quote it as a label", node)
+        return self.fail(f"unknown metric `{name}`{suggestion(name, known)}", node)
+
+    def _metric(self, name: str) -> Term:
+        metric = self.env.metrics[name]
+        if self.degenerate is not None and not self._reducing and not metric.attribute:
+            return self._degenerate_metric(name, self.degenerate)
+        if self.degenerate is not None and metric.attribute and not self._reducing:
+            return undefined(SCALAR, "undefined_input", constant(0.0))
+        keep = [i for i, key in enumerate(metric.axes.keys) if key not in metric.excluded]
+        axes = metric.axes
+        if len(keep) < len(axes):
+            axes = Axes(axes.factors, tuple(axes.keys[i] for i in keep))
+        return self._metric_term(name, None, axes, tuple(keep), metric)
+
+    def _degenerate_metric(self, name: str, degenerate: str) -> Term:
+        metric = self.env.metrics[name]
+        axes = metric.degenerate.get(degenerate)
+        if axes is None:
+            return undefined(SCALAR, "undefined_input", constant(0.0))
+        return self._metric_term(name, degenerate, axes, tuple(range(len(axes))), metric)
+
+    def _metric_term(
+        self, name: str, degenerate: str | None, axes: Axes, where: tuple[int, ...], metric: Metric
+    ) -> Term:
+        index = np.array(where, dtype=np.intp)
+        whole = len(where) == len(metric.axes) and degenerate is None
+
+        def evaluate(frame: Frame) -> Result:
+            result = frame.metric(name, degenerate)
+            if whole:
+                return result
+            facts = None if result.facts is None else spread_facts(result.facts, index)
+            return Result(take(result.data, index), facts)
+
+        guard = degenerate is not None or (
+            bool(self.env.guard_arms)
+            and self.env.arm_factor in axes.factors
+            and all(key[axes.factors.index(self.env.arm_factor)] in self.env.guard_arms for key in axes.keys)
+        )
+        return Term(
+            metric.kind,
+            axes,
+            evaluate,
+            metric.range,
+            guard=guard,
+            metric=MetricRef(name, degenerate, where),
+            reads_metric=not metric.attribute,
+            floating=metric.attribute,
+        )
+
+    def _factor(self, name: str) -> Term:
+        if self.degenerate is not None and not self._reducing:
+            return undefined(SCALAR, "undefined_input", constant(0.0))
+        values = self.env.factors[name]
+        numbers = [as_decimal(v) for v in values]
+        axes = Axes((name,), tuple((v,) for v in values))
+        if all(d is not None or v == "none" for d, v in zip(numbers, values, strict=True)):
+            data = np.array([np.nan if d is None else float(d) for d in numbers])
+            known = [float(d) for d in numbers if d is not None]
+            reach = ranges.Range(min(known), max(known)) if known else ranges.ANY
+            return Term(NUMBER, axes, _fixed(data), reach, floating=True, factor=name)
+        codes = np.arange(len(values), dtype=np.float64)
+        return Term(LABEL, axes, _fixed(codes), labels=values, floating=True, factor=name)
+
+    def _label_of(self, term: Term) -> Term:
+        """A numeric factor read as the text of its values."""
+        if term.kind == LABEL or term.factor is None:
+            return term
+        values = self.env.factors[term.factor]
+        codes = np.arange(len(values), dtype=np.float64)
+        return Term(LABEL, term.axes, _fixed(codes), labels=values, floating=True, factor=term.factor)
+
+    # -- selection -------------------------------------------------------------------------------------
+
+    def _selection(self, node: syntax.Selection) -> Term:
+        name = node.name
+        env = self.env
+        if name in env.broken:
+            return _BROKEN
+        if name not in env.metrics and name not in env.lets:
+            known = [*env.metrics, *env.lets]
+            what = "a factor" if name in env.factors else "unknown metric"
+            message = f"unknown metric `{name}`{suggestion(name, known)}"
+            return self.fail(message if what != "a factor" else f"`{name}` is a factor; select from a metric", node)
+        selectors = list(node.selectors)
+        chosen = [s for s in selectors if self._names_degenerate(name, s)]
+        if chosen:
+            return self._select_degenerate(node, chosen, [s for s in selectors if s not in chosen])
+        outer, self.degenerate = self.degenerate, None
+        try:
+            term = self._name(node, name)
+        finally:
+            self.degenerate = outer
+        if term.kind == BROKEN:
+            return term
+        for selector in selectors:
+            picked = self._select(name, term, selector)
+            if picked is None:
+                return _BROKEN
+            term = picked
+        if len(term.axes) == 0 and term.axes.scalar:
+            return undefined(SCALAR, "excluded", term)
+        return replace(term, floating=False)
+
+    def _names_degenerate(self, name: str, selector: syntax.Selector) -> bool:
+        value = selector.values[0]
+        if selector.op != "=" or not isinstance(value, str) or name in self.env.lets:
+            return False
+        return value in self.env.metrics[name].degenerate and selector.factor in (None, self.env.arm_factor)
+
+    def _select_degenerate(
+        self, node: syntax.Selection, chosen: list[syntax.Selector], others: list[syntax.Selector]
+    ) -> Term:
+        if len(chosen) > 1:
+            return self.fail("one degenerate policy at a time", chosen[1])
+        term = self._degenerate_metric(node.name, str(chosen[0].values[0]))
+        for selector in others:
+            if term.kind == BROKEN:
+                return term
+            picked = self._select(node.name, term, selector)
+            if picked is None:
+                return _BROKEN
+            term = picked
+        return term
+
+    def _select(self, name: str, term: Term, selector: syntax.Selector) -> Term | None:
+        factors = term.axes.factors
+        env = self.env
+        if selector.factor is None:
+            value = selector.values[0]
+            found = [f for f in factors if _index_of(env.factors.get(f, ()), value) is not None]
+            if len(found) > 1:
+                self.fail(f"`{factor_text(value)}` is a value of {_listed(found)}; write {found[0]}={factor_text(value)}", selector)
+                return None
+            if not found:
+                known = [v for f in factors for v in env.factors.get(f, ())]
+                known += list(env.degenerate)
+                hint = suggestion(factor_text(value), known) or f"; known: {_some(known)}"
+                self.fail(f"no policy of `{name}` is called `{factor_text(value)}`{hint}", selector)
+                return None
+            factor = found[0]
+        else:
+            factor = selector.factor
+            if factor not in factors:
+                if factor in env.factors:
+                    self.fail(f"`{name}` does not depend on `{factor}`, or it was selected already", selector)
+                else:
+                    self.fail(f"unknown factor `{factor}`{suggestion(factor, factors)}", selector)
+                return None
+        values = env.factors[factor]
+        if selector.op in ("=", "!=", "in"):
+            wanted = set()
+            for value in selector.values:
+                position = _index_of(values, value)
+                if position is None:
+                    hint = suggestion(factor_text(value), values) or f"; known: {_some(values)}"
+                    self.fail(f"`{factor}` has no value `{factor_text(value)}`{hint}", selector)
+                    return None
+                wanted.add(values[position])
+            column = factors.index(factor)
+            keep = [i for i, key in enumerate(term.axes.keys) if (key[column] in wanted) != (selector.op == "!=")]
+            return _cut(term, keep, factor if selector.op == "=" else None)
+        bound = selector.values[0]
+        number = as_decimal(factor_text(bound))
+        if number is None:
+            self.fail(f"`{selector.op}` compares numbers; `{factor_text(bound)}` is none", selector)
+            return None
+        column = factors.index(factor)
+        keep = [i for i, key in enumerate(term.axes.keys) if _holds(selector.op, as_decimal(key[column]), number)]
+        return _cut(term, keep, None)
+
+    # -- arithmetic and truth --------------------------------------------------------------------------
+
+    def _pointwise(
+        self,
+        node: syntax.Node,
+        kind: str,
+        reach: ranges.Range,
+        function: Callable[..., np.ndarray],
+        terms: Sequence[Term],
+        why: str = "undefined_input",
+    ) -> Term:
+        """A function applied policy by policy; `why` is the reason where it is undefined but its inputs are not."""
+        met = self.meet(node, terms)
+        if met is None:
+            return _BROKEN
+        axes, parts = met
+
+        def evaluate(frame: Frame) -> Result:
+            results = [part(frame) for part in parts]
+            with np.errstate(all="ignore"):
+                data = function(*(r.data for r in results))
+            facts = None
+            if frame.first:
+                facts = merge_facts(*(r.facts for r in results if r.facts is not None))
+                point = np.isnan(data[0])
+                reasons = np.where(point, np.where(facts.reasons == 0, CODE[why], facts.reasons), 0)
+                facts = replace(facts, reasons=reasons.astype(np.int8))
+            return Result(data, facts)
+
+        floating = all(t.floating or t.constant is not None for t in terms) and any(t.floating for t in terms)
+        return Term(
+            kind,
+            axes,
+            evaluate,
+            reach,
+            guard=guards(*terms),
+            reads_metric=any(t.reads_metric for t in terms),
+            floating=floating,
+        )
+
+    def _as_number(self, node: syntax.Node) -> Term:
+        term = self.term(node)
+        if term.kind == LABEL:
+            return self.fail(f"found {_SPOKEN[term.kind]}, expected a number", node)
+        return term
+
+    def _as_truth(self, node: syntax.Node) -> Term:
+        term = self.term(node)
+        if term.kind in (NUMBER, LABEL):
+            return self.fail(f"found {_SPOKEN[term.kind]}, expected a truth value", node)
+        return term
+
+    def _minus(self, node: syntax.Node, inner: syntax.Node) -> Term:
+        operand = self._as_number(inner)
+        if operand.constant is not None:
+            return constant(-operand.constant)
+        return self._pointwise(node, NUMBER, ranges.negate(operand.range), np.negative, [operand])
+
+    def _arithmetic(self, node: syntax.Arithmetic) -> Term:
+        left, right = self._as_number(node.left), self._as_number(node.right)
+        if BROKEN in (left.kind, right.kind):
+            return _BROKEN
+        reach = ranges.arithmetic(node.op, left.range, right.range)
+        if left.constant is not None and right.constant is not None:
+            value = float(_OPERATIONS[node.op](np.float64(left.constant), np.float64(right.constant)))
+            if not np.isfinite(value):
+                return self.fail("this constant is undefined", node)
+            return constant(float(rounded(np.array(value))))
+        why = "zero_division" if node.op == "/" else "undefined_input"
+        return self._pointwise(node, NUMBER, reach, _finite(_OPERATIONS[node.op]), [left, right], why)
+
+    def link(self, op: str, left: syntax.Node, right: syntax.Node) -> tuple[Term, Term]:
+        """The two sides of one comparison, checked to be comparable."""
+        x, y = self.term(left), self.term(right)
+        if BROKEN in (x.kind, y.kind):
+            return _BROKEN, _BROKEN
+        if x.kind == LABEL:
+            y = self._label_of(y)
+        if y.kind == LABEL:
+            x = self._label_of(x)
+        if (x.kind == LABEL) != (y.kind == LABEL):
+            self.fail(f"cannot compare {_SPOKEN[x.kind]} with {_SPOKEN[y.kind]}", right)
+            return _BROKEN, _BROKEN
+        if x.kind == LABEL and op not in ("==", "!="):
+            self.fail(f"labels have no order: `{op}` compares numbers", right)
+            return _BROKEN, _BROKEN
+        for side, other, place in ((x, y, right), (y, x, left)):
+            if other.kind == LABEL and other.axes.scalar and isinstance(place, syntax.Text):
+                known = side.labels
+                if known and place.value not in known:
+                    hint = suggestion(place.value, known) or f"; known: {_some(known)}"
+                    self.fail(f"no policy is called `{place.value}`{hint}", place)
+                    return _BROKEN, _BROKEN
+        return x, y
+
+    def compare(self, node: syntax.Node, op: str, left: syntax.Node, right: syntax.Node) -> Term:
+        """A comparison as a truth value."""
+        x, y = self.link(op, left, right)
+        if x.kind == BROKEN:
+            return _BROKEN
+        if x.kind == LABEL:
+            return self._same_label(node, op, x, y)
+        function = comparison(op)
+        return self._pointwise(node, TRUTH, ranges.UNIT, lambda a, b: function(rounded(a - b)), [x, y])
+
+    def _same_label(self, node: syntax.Node, op: str, x: Term, y: Term) -> Term:
+        codes = {label: float(i) for i, label in enumerate(dict.fromkeys((*x.labels, *y.labels)))}
+        left = np.array([codes[v] for v in x.labels])
+        right = np.array([codes[v] for v in y.labels])
+
+        def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            gap = _coded(left, a) - _coded(right, b)
+            return comparison(op)(gap)
+
+        return self._pointwise(node, TRUTH, ranges.UNIT, same, [x, y])
+
+    def _truth(self, node: syntax.Node) -> Term:
+        match node:
+            case syntax.Chain(operands=operands, ops=ops):
+                links = list(zip(ops, operands, operands[1:], strict=False))
+                parts = [self.compare(node, op, a, b) for op, a, b in links]
+            case syntax.Within(operand=inner, low=low, high=high):
+                parts = [self.compare(node, ">=", inner, low), self.compare(node, "<=", inner, high)]
+            case syntax.Member(operand=inner, items=items):
+                parts = [self.compare(node, "==", inner, item) for item in items]
+                if len(parts) == 1:
+                    return parts[0]
+                return self._pointwise(node, TRUTH, ranges.UNIT, lambda *x: kleene_or(list(x)), parts)
+            case syntax.Junction(op=op, operands=operands):
+                parts = [self._as_truth(x) for x in operands]
+                function = kleene_and if op == "and" else kleene_or
+                return self._pointwise(node, TRUTH, ranges.UNIT, lambda *x: function(list(x)), parts)
+            case _:
+                raise AssertionError(node)
+        if len(parts) == 1:
+            return parts[0]
+        return self._pointwise(node, TRUTH, ranges.UNIT, lambda *x: kleene_and(list(x)), parts)
+
+    # -- functions -------------------------------------------------------------------------------------
+
+    def _call(self, node: syntax.Call) -> Term:
+        name, arguments = node.function, node.arguments
+        if name in REDUCTIONS or name in PAIRED or name == "quantile":
+            self._reducing += 1
+            try:
+                return self._reduce(node)
+            finally:
+                self._reducing -= 1
+        if name in ("point", "differs"):
+            return self.fail(f"`{name}` stands only in a claim, as a leg of its own", node)
+        if name not in _SCALAR:
+            return self.fail(f"unknown function `{name}`{suggestion(name, POLICY_FUNCTIONS)}", node)
+        if node.over is not None:
+            return self.fail("`over` belongs to functions that reduce policies", node)
+        low, high = _SCALAR[name]
+        if not low <= len(arguments) <= high:
+            wanted = f"{low}" if low == high else f"{low} to {high}"
+            return self.fail(f"`{name}` takes {wanted} arguments, found {len(arguments)}", node)
+        if name in ("defined", "undefined"):
+            return self._defined(node)
+        if name == "if":
+            return self._choose(node)
+        terms = [self._as_number(x) for x in arguments]
+        if any(t.kind == BROKEN for t in terms):
+            return _BROKEN
+        if name == "abs":
+            return self._pointwise(node, NUMBER, ranges.absolute(terms[0].range), np.abs, terms)
+        if name in ("minimum", "maximum"):
+            function, reach_of = (
+                (np.minimum, ranges.minimum) if name == "minimum" else (np.maximum, ranges.maximum)
+            )
+            reach = terms[0].range
+            for other in terms[1:]:
+                reach = reach_of(reach, other.range)
+
+            def fold(*x: np.ndarray) -> np.ndarray:
+                out = x[0]
+                for y in x[1:]:
+                    out = function(out, y)
+                return out
+
+            return self._pointwise(node, NUMBER, reach, fold, terms)
+        function = {"ln": np.log, "exp": np.exp, "sqrt": np.sqrt}[name]
+        return self._pointwise(node, NUMBER, ranges.monotone(name, terms[0].range), _finite(function), terms)
+
+    def _defined(self, node: syntax.Call) -> Term:
+        inner = self.term(node.arguments[0])
+        if inner.kind == BROKEN:
+            return inner
+        wanted = node.function == "defined"
+
+        def evaluate(frame: Frame) -> Result:
+            result = inner.evaluate(frame)
+            known = np.isnan(result.data) != wanted
+            facts = None if result.facts is None else replace(result.facts, reasons=np.zeros_like(result.facts.reasons))
+            return Result(known.astype(np.float64), facts)
+
+        return replace(inner, kind=TRUTH, range=ranges.UNIT, evaluate=evaluate, metric=None, constant=None, factor=None, labels=())
+
+    def _choose(self, node: syntax.Call) -> Term:
+        condition = self._as_truth(node.arguments[0])
+        yes, no = self.term(node.arguments[1]), self.term(node.arguments[2])
+        if any(t.kind == BROKEN for t in (condition, yes, no)):
+            return _BROKEN
+        if LABEL in (yes.kind, no.kind):
+            return self.fail("`if` chooses between numbers or truth values", node)
+        kind = TRUTH if yes.kind == no.kind == TRUTH else NUMBER
+
+        def choose(c: np.ndarray, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+            return np.where(np.isnan(c), np.nan, np.where(c == 1, a, b))
+
+        reach = ranges.union([yes.range, no.range])
+        return self._pointwise(node, kind, reach, choose, [condition, yes, no])
+
+    def _reduce(self, node: syntax.Call) -> Term:
+        name = node.function
+        wanted = 2 if name in PAIRED or name == "quantile" else 1
+        if len(node.arguments) != wanted:
+            return self.fail(f"`{name}` takes {wanted} argument{'s'[: wanted - 1]}, found {len(node.arguments)}", node)
+        if name in PAIRED:
+            terms = [self._as_number(x) for x in node.arguments]
+            met = self.meet(node, terms)
+            if met is None:
+                return _BROKEN
+            axes, parts = met
+        else:
+            takes = REDUCTIONS[name].takes if name in REDUCTIONS else "number"
+            inner = self._as_truth(node.arguments[0]) if takes == "truth" else self._as_number(node.arguments[0])
+            if inner.kind == BROKEN:
+                return inner
+            terms, axes, parts = [inner], inner.axes, [inner.evaluate]
+        if axes.scalar and len(axes):
+            return self.fail(f"`{name}` reduces a vector over policies; this is one value already", node)
+        grouping = self._groups(node, axes)
+        if grouping is None:
+            return _BROKEN
+        target, groups, reduced = grouping
+        guard, reads = guards(*terms), any(t.reads_metric for t in terms)
+        if name in PAIRED:
+            function, reach = PAIRED[name]
+            return Term(NUMBER, target, _paired(function, parts, groups, axes), reach, guard=guard, reads_metric=reads)
+        if name == "quantile":
+            q = self._as_number(node.arguments[1])
+            if q.constant is None or not 0 <= q.constant <= 1:
+                return self.fail("the second argument of `quantile` is a number from 0 to 1", node.arguments[1])
+            evaluate = _reduced(quantile(q.constant), parts[0], groups, axes, "vacuous", three_valued=False)
+            return Term(NUMBER, target, evaluate, terms[0].range, guard=guard, reads_metric=reads)
+        spec = REDUCTIONS[name]
+        largest = max((len(g) for g in groups), default=0)
+        labels: tuple[str, ...] = ()
+        if spec.gives == LABEL:
+            labels = tuple(", ".join(key[i] for i in reduced) for key in axes.keys)
+        evaluate = _reduced(spec.function, parts[0], groups, axes, spec.why, three_valued=name in ("all", "any"))
+        if spec.gives == LABEL:
+            evaluate = _labelled(evaluate, groups)
+        return Term(
+            spec.gives,
+            target,
+            evaluate,
+            spec.range(terms[0].range, largest),
+            labels=labels,
+            guard=guard,
+            reads_metric=reads,
+        )
+
+    def _groups(self, node: syntax.Call, axes: Axes) -> tuple[Axes, list[np.ndarray], list[int]] | None:
+        """Target axes, the columns of each of its keys, and which factors are reduced."""
+        found = group_by(axes, node.over)
+        if isinstance(found, str):
+            self.fail(f"`over={found}`: the vector has no such factor; it has {_listed(axes.factors)}", node)
+            return None
+        return found
+
+
+def group_by(axes: Axes, over: tuple[str, ...] | None) -> tuple[Axes, list[np.ndarray], list[int]] | str:
+    """Reduce axes over some factors (all, where None); the unknown factor's name where it has none such."""
+    if over is None:
+        everything = np.arange(len(axes), dtype=np.intp)
+        return SCALAR, [everything], list(range(len(axes.factors)))
+    for factor in over:
+        if factor not in axes.factors:
+            return factor
+    reduced = [i for i, f in enumerate(axes.factors) if f in over]
+    kept = [i for i, f in enumerate(axes.factors) if f not in over]
+    if not kept:
+        return SCALAR, [np.arange(len(axes), dtype=np.intp)], reduced
+    groups: dict[Key, list[int]] = {}
+    for i, key in enumerate(axes.keys):
+        groups.setdefault(tuple(key[j] for j in kept), []).append(i)
+    target = Axes(tuple(axes.factors[j] for j in kept), tuple(groups))
+    return target, [np.array(g, dtype=np.intp) for g in groups.values()], reduced
+
+
+_SCALAR = {
+    "abs": (1, 1),
+    "minimum": (2, 20),
+    "maximum": (2, 20),
+    "ln": (1, 1),
+    "exp": (1, 1),
+    "sqrt": (1, 1),
+    "if": (3, 3),
+    "defined": (1, 1),
+    "undefined": (1, 1),
+}
+POLICY_FUNCTIONS = frozenset({*_SCALAR, *REDUCTIONS, *PAIRED, "quantile", "point", "differs"})
+
+_OPERATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
+    "+": np.add,
+    "-": np.subtract,
+    "*": np.multiply,
+    "/": np.divide,
+    "**": np.power,
+}
+
+
+def _nothing(_: Frame) -> Result:
+    raise AssertionError("a broken term is never evaluated")
+
+
+_BROKEN = Term(BROKEN, SCALAR, _nothing)
+
+
+def comparison(op: str) -> Callable[[np.ndarray], np.ndarray]:
+    """`d op 0` as three-valued truth."""
+    function = {
+        "<": np.less,
+        "<=": np.less_equal,
+        ">": np.greater,
+        ">=": np.greater_equal,
+        "==": np.equal,
+        "!=": np.not_equal,
+    }[op]
+
+    def evaluate(d: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore"):
+            return np.where(np.isnan(d), np.nan, function(d, 0.0).astype(np.float64))
+
+    return evaluate
+
+
+def _finite(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    def evaluate(*x: np.ndarray) -> np.ndarray:
+        out = function(*x)
+        return np.where(np.isfinite(out), out, np.nan)
+
+    return evaluate
+
+
+def _fixed(values: np.ndarray) -> Callable[[Frame], Result]:
+    def evaluate(frame: Frame) -> Result:
+        data = np.broadcast_to(values, (frame.rows, len(values)))
+        facts = None
+        if frame.first:
+            reasons = np.where(np.isnan(values), CODE["undefined_input"], 0).astype(np.int8)
+            facts = replace(no_facts(len(values)), reasons=reasons)
+        return Result(data, facts)
+
+    return evaluate
+
+
+def _coded(table: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    known = ~np.isnan(codes)
+    out = np.full(codes.shape, np.nan)
+    out[known] = table[codes[known].astype(np.intp)]
+    return out
+
+
+def _index_of(values: Sequence[str], wanted: str | Decimal) -> int | None:
+    spoken = factor_text(wanted)
+    if spoken in values:
+        return values.index(spoken)
+    number = as_decimal(spoken)
+    if number is None:
+        return None
+    for i, value in enumerate(values):
+        if as_decimal(value) == number:
+            return i
+    return None
+
+
+def _holds(op: str, value: Decimal | None, bound: Decimal) -> bool:
+    if value is None:  # `none` never matches a comparison
+        return False
+    return {"<": value < bound, "<=": value <= bound, ">": value > bound, ">=": value >= bound}[op]
+
+
+def _cut(term: Term, keep: list[int], factor: str | None) -> Term:
+    """The term at some of its keys, with one factor taken away where it was selected."""
+    where = np.array(keep, dtype=np.intp)
+    factors, keys = term.axes.factors, [term.axes.keys[i] for i in keep]
+    if factor is not None:
+        column = factors.index(factor)
+        factors = (*factors[:column], *factors[column + 1 :])
+        keys = [(*key[:column], *key[column + 1 :]) for key in keys]
+    axes = Axes(factors, tuple(keys)) if factors or keys else Axes((), ())
+
+    def evaluate(frame: Frame) -> Result:
+        result = term.evaluate(frame)
+        facts = None if result.facts is None else spread_facts(result.facts, where)
+        return Result(result.data[:, where], facts)
+
+    metric = None
+    if term.metric is not None:
+        metric = replace(term.metric, where=tuple(term.metric.where[i] for i in keep))
+    return replace(term, axes=axes, evaluate=evaluate, metric=metric, factor=None)
+
+
+def _reduced(
+    function: Callable[[np.ndarray], np.ndarray],
+    inner: Callable[[Frame], Result],
+    groups: list[np.ndarray],
+    axes: Axes,
+    why: str,
+    *,
+    three_valued: bool,
+) -> Callable[[Frame], Result]:
+    def evaluate(frame: Frame) -> Result:
+        result = inner(frame)
+        whole = len(groups) == 1 and len(groups[0]) == result.data.shape[1]
+        columns = [result.data] if whole else [result.data[:, g] for g in groups]
+        data = np.stack([function(x) for x in columns], axis=1) if groups else np.zeros((frame.rows, 0))
+        facts = None
+        if frame.first:
+            point = result.data[0]
+            reasons = np.zeros(len(groups), dtype=np.int8)
+            n, left = np.zeros((2, len(groups)), dtype=np.int64)
+            out = set()
+            for i, g in enumerate(groups):
+                gone = np.isnan(point[g])
+                n[i], left[i] = (~gone).sum(), gone.sum()
+                if np.isnan(data[0, i]):
+                    empty = n[i] == 0
+                    reasons[i] = CODE["vacuous" if empty and not three_valued else why]
+                out.update(axes.keys[j] for j in g[gone])
+            facts = Facts(reasons, ((n, left),), (frozenset(out),))
+        return Result(data, facts)
+
+    return evaluate
+
+
+def _labelled(evaluate: Callable[[Frame], Result], groups: list[np.ndarray]) -> Callable[[Frame], Result]:
+    def mapped(frame: Frame) -> Result:
+        result = evaluate(frame)
+        data = np.stack([_coded(g.astype(np.float64), result.data[:, i]) for i, g in enumerate(groups)], axis=1)
+        return Result(data, result.facts)
+
+    return mapped
+
+
+def _paired(
+    function: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    parts: Sequence[Callable[[Frame], Result]],
+    groups: list[np.ndarray],
+    axes: Axes,
+) -> Callable[[Frame], Result]:
+    def evaluate(frame: Frame) -> Result:
+        x, y = parts[0](frame), parts[1](frame)
+        whole = len(groups) == 1 and len(groups[0]) == x.data.shape[1]
+        pairs = [(x.data, y.data)] if whole else [(x.data[:, g], y.data[:, g]) for g in groups]
+        data = np.stack([function(a, b) for a, b in pairs], axis=1)
+        facts = None
+        if frame.first:
+            reasons = np.zeros(len(groups), dtype=np.int8)
+            n, left = np.zeros((2, len(groups)), dtype=np.int64)
+            out = set()
+            for i, g in enumerate(groups):
+                a, b = x.data[0, g], y.data[0, g]
+                gone = np.isnan(a) | np.isnan(b)
+                n[i], left[i] = (~gone).sum(), gone.sum()
+                if np.isnan(data[0, i]):
+                    reasons[i] = paired_reason(a, b)
+                out.update(axes.keys[j] for j in g[gone])
+            facts = Facts(reasons, ((n, left),), (frozenset(out),))
+        return Result(data, facts)
+
+    return evaluate
+
+
+def _listed(names: Sequence[str]) -> str:
+    return ", ".join(f"`{x}`" for x in names) if names else "none"
+
+
+def _some(values: Sequence[str], most: int = 8) -> str:
+    shown = list(dict.fromkeys(values))
+    return ", ".join(shown[:most]) + (" …" if len(shown) > most else "")

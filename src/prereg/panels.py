@@ -1,0 +1,298 @@
+"""Rows laid out as arms x units x samples, one panel per dataset, with the part and stratum of every unit.
+
+A panel is what metrics and resampling see.  With `units: separate` every arm has a panel of its own.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prereg.errors import InputError, MissingError, Problem
+from prereg.expression.rows import TEXT, Cells
+from prereg.values import as_decimal
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from prereg.records import Records
+
+Key = tuple[str, ...]
+
+
+@dataclass(eq=False)
+class RowTable:
+    """The kept rows in panel order, as row expressions see them."""
+
+    columns: dict[str, Cells]
+    names: list[str]
+    """Per row the name of its unit within its dataset: what seeded draws of rows are keyed by."""
+    extra: dict[str, Cells] = field(default_factory=dict)
+    """Columns that the policies change (`answered`, `certified`, `action`), shape (S, N)."""
+
+    def column(self, name: str) -> Cells:
+        """The cells of a column, as the policies left them."""
+        return self.extra.get(name) or self.columns[name]
+
+    def words(self, purpose: str, seed: int, by: tuple[str, ...]) -> np.ndarray:
+        """A seeded 64-bit word per row: equal for rows of one unit (and one value of the `by` columns)."""
+        tags = [""] * len(self.names)
+        for name in by:
+            cells = self.column(name)
+            shown = cells.levels if cells.kind == TEXT else None
+            data = np.broadcast_to(cells.data, (1, len(tags)))[0]
+            tags = [f"{tag}\0{shown[v] if shown else v}" for tag, v in zip(tags, data.tolist(), strict=True)]
+        known: dict[str, int] = {}
+        out = np.empty(len(self.names), dtype=np.uint64)
+        for i, (name, tag) in enumerate(zip(self.names, tags, strict=True)):
+            whole = f"{seed}\0{purpose}\0{name}{tag}"
+            word = known.get(whole)
+            if word is None:
+                word = known[whole] = int.from_bytes(hashlib.sha256(whole.encode()).digest()[:8], "little")
+            out[i] = word
+        return out
+
+    def partition(self, groups: int, seed: int) -> np.ndarray:
+        """A seeded group number per row: units in the order of their keys, cut into runs of equal size."""
+        units = sorted(
+            set(self.names), key=lambda name: (hashlib.sha256(f"{seed}\0partition\0{name}".encode()).digest(), name)
+        )
+        group = {name: float(rank * groups // len(units)) for rank, name in enumerate(units)}
+        return np.array([group[name] for name in self.names])
+
+
+@dataclass(frozen=True, eq=False)
+class Panel:
+    """One dataset (or, with separate units, one arm of one): A arms x U units x K samples."""
+
+    dataset: str | None
+    arms: tuple[Key, ...]
+    units: tuple[str, ...]
+    samples: int
+    rows: np.ndarray
+    """(n,): rows of the table that belong here."""
+    place: np.ndarray
+    """(n,): where each of them goes in A * U * K."""
+    table: RowTable
+    degenerate: str | None = None
+    separate: Key | None = None
+    """The arm whose own units these are."""
+
+    @property
+    def shape(self) -> tuple[int, int, int]:
+        """(A, U, K)."""
+        return len(self.arms), len(self.units), self.samples
+
+    def present(self) -> np.ndarray:
+        """(1, A, U, K): where there is a row."""
+        out = np.zeros(int(np.prod(self.shape)), dtype=bool)
+        out[self.place] = True
+        return out.reshape((1, *self.shape))
+
+    def dense(self, data: np.ndarray) -> np.ndarray:
+        """Values of the table's rows, (S, N) or (S, 1), laid out as (S, A, U, K); absent rows are 0."""
+        size = int(np.prod(self.shape))
+        settings = data.shape[0]
+        if data.shape[1] == 1:
+            picked = np.broadcast_to(data, (settings, len(self.rows)))
+        else:
+            picked = data[:, self.rows]
+        if len(self.place) == size and bool((self.place == np.arange(size)).all()):
+            return np.ascontiguousarray(picked).reshape((settings, *self.shape))
+        out = np.zeros((settings, size), dtype=data.dtype)
+        out[:, self.place] = picked
+        return out.reshape((settings, *self.shape))
+
+    def unit_of_rows(self) -> np.ndarray:
+        """(n,): index of the unit of each row."""
+        unit: np.ndarray = (self.place // self.samples) % len(self.units)
+        return unit
+
+    def by_unit(self, name: str, cells: Cells, what: str) -> list[str]:
+        """The text of a column per unit.
+
+        Raises:
+            InputError: where a unit has two values, or none.
+
+        """
+        codes = np.broadcast_to(cells.data, (1, cells.data.shape[1]))[0][self.rows]
+        unit = self.unit_of_rows()
+        first = np.full(len(self.units), -2, dtype=np.int64)
+        first[unit[::-1]] = codes[::-1]
+        differs = np.flatnonzero(first[unit] != codes)
+        if len(differs):
+            at = int(differs[0])
+            name_of = self.units[int(unit[at])]
+            shown = sorted({_level(cells, int(codes[at])), _level(cells, int(first[unit[at]]))})
+            raise InputError(f"column {name}: unit `{name_of}` has two values ({', '.join(shown)}); {what} is one per unit")
+        if (first < 0).any():
+            lost = self.units[int(np.flatnonzero(first < 0)[0])]
+            raise InputError(f"column {name}: unit `{lost}` has no value; {what} needs one for every unit")
+        return [cells.levels[code] for code in first.tolist()]
+
+
+def _level(cells: Cells, code: int) -> str:
+    return cells.levels[code] if code >= 0 else "(empty)"
+
+
+@dataclass(frozen=True, eq=False)
+class Layout:
+    """All panels, and what was left out on the way: per arm and dataset, units seen and units dropped."""
+
+    panels: tuple[Panel, ...]
+    order: np.ndarray
+    """Rows of the records that were kept, in panel order."""
+    seen: dict[Key, int]
+    dropped: dict[Key, int]
+
+
+def lay_out(  # noqa: PLR0915 - one pass over the rows, in the order of its steps
+    records: Records,
+    kept: np.ndarray,
+    arms: Sequence[Cells],
+    unit: Cells,
+    dataset: Cells | None,
+    sample: Cells | None,
+    units: str,
+    arm_names: Sequence[str],
+    unit_name: str,
+) -> Layout:
+    """Sort the kept rows into panels.
+
+    Args:
+        records: all rows, for the places of errors.
+        kept: the rows that `where` kept.
+        arms: text columns that say who answered.
+        unit: the text column of units.
+        dataset: the text column of datasets, if any.
+        sample: the text column of samples, if any; ordered as decimals where all are numbers.
+        units: `common`, `all` or `separate`.
+        arm_names: names of the arm columns.
+        unit_name: name of the unit column.
+
+    """
+    _complete(records, kept, dict(zip(arm_names, arms, strict=True)) | {unit_name: unit})
+    arm_codes, arm_keys = _joint([c.data[0][kept] for c in arms], [c.levels for c in arms])
+    unit_codes = unit.data[0][kept]
+    set_codes = dataset.data[0][kept] if dataset is not None else np.zeros(len(kept), dtype=np.int64)
+    if dataset is not None:
+        _complete(records, kept, {"dataset": dataset})
+    sample_codes, _ = _ranked(sample, kept)
+    order = np.lexsort((sample_codes, unit_codes, arm_codes, set_codes))
+    a, u, d, k = arm_codes[order], unit_codes[order], set_codes[order], sample_codes[order]
+    same = (a[1:] == a[:-1]) & (u[1:] == u[:-1]) & (d[1:] == d[:-1])
+    twice = np.flatnonzero(same & (k[1:] == k[:-1]))
+    if len(twice):
+        rows = np.sort(kept[order[twice + 1]])
+        first = {int(kept[order[i + 1]]): int(kept[order[i]]) for i in twice}
+        text = unit.levels
+        raise InputError(
+            *records.problem(
+                rows,
+                lambda r: (
+                    f"a second record of unit `{text[unit.data[0][r]]}` by the same arm"
+                    f"{'' if sample is None else ' with the same sample'}; the first is at {records.place(first[r])}"
+                    f"{'; name the column of repeated answers with `sample`' if sample is None else ''}"
+                ),
+            )
+        )
+    keep = np.ones(len(order), dtype=bool)
+    seen: dict[Key, int] = {}
+    dropped: dict[Key, int] = {}
+    bounds = np.flatnonzero(np.concatenate(([True], d[1:] != d[:-1], [True])))
+    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+        span = slice(begin, end)
+        name = () if dataset is None else (dataset.levels[d[begin]],)
+        if units == "common":
+            keep[span] = _common(a[span], u[span], k[span])
+        for arm in np.unique(a[span]):
+            mine = a[span] == arm
+            before = len(np.unique(u[span][mine]))
+            seen[(*arm_keys[arm], *name)] = before
+            dropped[(*arm_keys[arm], *name)] = before - len(np.unique(u[span][mine & keep[span]]))
+        if not keep[span].any():
+            where = f" in dataset `{name[0]}`" if name else ""
+            raise MissingError(
+                f"no unit has a row from every arm for every sample{where}; "
+                "write `units: all`, or `units: separate` where the arms have units of their own"
+            )
+    order = order[keep]
+    a, u, d, k = (x[keep] for x in (a, u, d, k))
+    panels: list[Panel] = []
+    table = RowTable({}, [])
+    groups = np.stack([d, a]) if units == "separate" else d[None, :]
+    edges = np.flatnonzero(np.concatenate(([True], (groups[:, 1:] != groups[:, :-1]).any(axis=0), [True])))
+    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+        span = slice(begin, end)
+        who, which = np.unique(a[span], return_inverse=True)
+        what, at = np.unique(u[span], return_inverse=True)
+        run = _ranks((a[span][1:] == a[span][:-1]) & (u[span][1:] == u[span][:-1]))
+        most = int(run.max()) + 1
+        place = (which * len(what) + at) * most + run
+        panels.append(
+            Panel(
+                None if dataset is None else dataset.levels[d[begin]],
+                tuple(arm_keys[i] for i in who),
+                tuple(unit.levels[i] for i in what),
+                most,
+                np.arange(begin, end),
+                place,
+                table,
+                separate=arm_keys[a[begin]] if units == "separate" else None,
+            )
+        )
+    return Layout(tuple(panels), kept[order], seen, dropped)
+
+
+def _ranks(again: np.ndarray) -> np.ndarray:
+    """Position of each row within its run, where `again` says that a row continues the run before it."""
+    start = np.concatenate(([True], ~again))
+    index = np.arange(len(start))
+    ranks: np.ndarray = index - np.maximum.accumulate(np.where(start, index, 0))
+    return ranks
+
+
+def _common(a: np.ndarray, u: np.ndarray, k: np.ndarray) -> np.ndarray:
+    """Rows of the units that have a row from every arm for every sample of this dataset."""
+    wanted = len(np.unique(a)) * len(np.unique(k))
+    _, inverse, count = np.unique(u, return_inverse=True, return_counts=True)
+    full: np.ndarray = (count == wanted)[inverse]
+    return full
+
+
+def _joint(codes: list[np.ndarray], levels: list[tuple[str, ...]]) -> tuple[np.ndarray, list[Key]]:
+    """Several text columns as one: codes into the sorted keys that occur."""
+    if len(codes) == 1:
+        used, inverse = np.unique(codes[0], return_inverse=True)
+        return inverse, [(levels[0][i],) for i in used]
+    stacked = np.stack(codes, axis=1)
+    used, inverse = np.unique(stacked, axis=0, return_inverse=True)
+    return inverse.reshape(-1), [tuple(level[i] for level, i in zip(levels, row, strict=True)) for row in used]
+
+
+def _ranked(sample: Cells | None, kept: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:
+    if sample is None:
+        return np.zeros(len(kept), dtype=np.int64), ("",)
+    numbers = [as_decimal(level) for level in sample.levels]
+    if all(x is not None for x in numbers):
+        ordered = sorted(range(len(numbers)), key=lambda i: (numbers[i], sample.levels[i]))
+    else:
+        ordered = sorted(range(len(numbers)), key=lambda i: sample.levels[i])
+    rank = np.empty(len(ordered) + 1, dtype=np.int64)
+    rank[ordered] = np.arange(len(ordered))
+    rank[-1] = -1
+    return rank[sample.data[0][kept]], tuple(sample.levels[i] for i in ordered)
+
+
+def _complete(records: Records, kept: np.ndarray, columns: Mapping[str, Cells]) -> None:
+    problems: list[Problem] = []
+    for name, cells in columns.items():
+        if cells.missing is None:
+            continue
+        rows = kept[cells.missing[0][kept]]
+        problems += records.problem(rows, lambda _, n=name: f"column {n}: empty; every record names its {n}")  # type: ignore[misc]
+    if problems:
+        raise InputError(*problems)

@@ -1,0 +1,115 @@
+"""A resolved protocol: every name bound, every type known, ready to be checked, locked and computed."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol as Interface
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    import numpy as np
+
+    from prereg.errors import Place, Problem
+    from prereg.expression.claims import Claim, SupportCondition
+    from prereg.expression.policies import Environment
+    from prereg.expression.rows import Rows
+    from prereg.expression.terms import Term
+    from prereg.metrics import Kind
+    from prereg.panels import Key, Layout, Panel
+    from prereg.protocol import Prediction, Protocol
+    from prereg.records import Records
+    from prereg.values import Axes
+
+
+class Places(Interface):
+    """Where something of the protocol was written."""
+
+    def __call__(self, path: tuple[str | int, ...], key: bool = False, offset: int | None = None) -> Place:
+        """The place of a value, of its key, or of a character of it."""
+        ...
+
+
+@dataclass(frozen=True, eq=False)
+class MetricPlan:
+    """One metric: how its rows are read, and which policies it has values for."""
+
+    name: str
+    kind: Kind | None
+    """None for `value`, an expression over other metrics."""
+    axes: Axes
+    degenerate: Mapping[str, Axes]
+    part: str | None = None
+    among: Rows | None = None
+    arguments: Mapping[str, Rows] = field(default_factory=dict)
+    options: Mapping[str, Any] = field(default_factory=dict)
+    per: str | None = None
+    categories: tuple[str, ...] = ()
+    by_policy: bool = False
+    """It reads what a gate changes: one value per setting."""
+    all_samples: bool = False
+    value: Term | None = None
+    values_of_degenerate: Mapping[str, Term] = field(default_factory=dict)
+    show: str | None = None
+    inputs: tuple[str, ...] = ()
+    """Of a `value`: the metrics it reads, in the order written."""
+
+
+@dataclass(frozen=True, eq=False)
+class PredictionPlan:
+    """One prediction with its compiled claim and falsifier."""
+
+    id: str
+    spec: Prediction
+    claim: Claim
+    support: SupportCondition | None = None
+    falsifier: Claim | None = None
+
+
+@dataclass(frozen=True, eq=False)
+class ReportPlan:
+    """An estimate that is printed and never judged."""
+
+    id: str
+    text: str
+    term: Term
+
+
+@dataclass(frozen=True, eq=False)
+class Sample:
+    """One panel and part: which units, and how they are drawn."""
+
+    units: np.ndarray
+    """Indices of the part's units within the panel."""
+    draws: Any | None
+    """A draws.Plan; None where the part is not resampled."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """Everything a run needs beside the number of workers."""
+
+    protocol: Protocol
+    records: Records
+    layout: Layout
+    degenerate: Mapping[str, tuple[Panel, ...]]
+    """Per degenerate policy its panels, one per dataset."""
+    arm_factors: tuple[str, ...]
+    dataset_factor: str | None
+    settings: tuple[Key, ...]
+    """Values of the setting factors (gate), () where policies are the arms."""
+    setting_factors: tuple[str, ...]
+    parts: tuple[str, ...]
+    """Names of the parts, () without a split."""
+    part_of: tuple[np.ndarray, ...]
+    """Per panel the part of each unit, as a code into `parts` (all 0 without a split)."""
+    samples: Mapping[tuple[int, int], Sample]
+    """(panel, part) -> its units and draws."""
+    metrics: Mapping[str, MetricPlan]
+    environment: Environment
+    predictions: tuple[PredictionPlan, ...]
+    reports: tuple[ReportPlan, ...]
+    resamples: int
+    kinds: Mapping[str, str]
+    """Kinds of the columns as inferred once."""
+    warnings: tuple[Problem, ...] = ()

@@ -1,0 +1,362 @@
+"""What a protocol says: strict, frozen sections, read from a plain tree.
+
+The shape is checked here, the meaning (names, types, factors, data) in `resolve`.  Metrics stay mappings of
+their kind's parameters, because the kinds are a table of their own.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StringConstraints,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
+
+from prereg.errors import InputError, Place, Problem, file_order, suggestion
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+    from prereg.document import Document, Steps
+
+FORMAT = 1
+MOST_RESAMPLES = 1_000_000
+
+
+def _expression(value: object) -> object:
+    # `{rate: true}` and `{value: 0.5}` reach us as a truth value and a number; their text is the expression
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return repr(value)
+    return value
+
+
+def _list(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(value)
+    return (value,) if isinstance(value, str | int | float) else value
+
+
+def _texts(value: object) -> object:
+    value = _list(value)
+    return tuple(map(_expression, value)) if isinstance(value, tuple) else value
+
+
+def _evidence(value: object) -> object:
+    return {"kind": value} if isinstance(value, str) else ({"kind": "support", **value} if isinstance(value, dict) else value)
+
+
+Expression = Annotated[
+    str,
+    BeforeValidator(_expression),
+    WithJsonSchema({"type": ["string", "number", "boolean"], "description": "an expression"}),
+]
+Texts = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_texts),
+    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+    Field(min_length=1),
+]
+Thresholds = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_texts),
+    Field(min_length=1),
+    WithJsonSchema({"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}),
+]
+Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_.][a-z0-9]+)*$", max_length=64)]
+PredictionId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+([-_.$][A-Za-z0-9]+)*$", max_length=100)]
+Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
+Seed = Annotated[int, Field(ge=0, le=2**53)]
+Level = Annotated[float, Field(gt=0, lt=1)]
+Share = Annotated[float, Field(gt=0, le=1)]
+ColumnType = Literal["text", "number", "truth"]
+Samples = Literal["first", "all", "majority", "mean", "any_true", "all_true"]
+
+
+class Section(BaseModel):
+    """A part of a protocol: no unknown keys, no change after reading, no silent conversions."""
+
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+
+
+class Data(Section):
+    """Which records are read and what their columns mean."""
+
+    records: Texts
+    arm: Texts
+    unit: str
+    dataset: str | None = None
+    sample: str | None = None
+    samples: Samples | None = None
+    units: Literal["common", "all", "separate"] = "common"
+    columns: dict[Word, str] = {}
+    types: dict[str, ColumnType] = {}
+    derive: dict[Word, Expression] = {}
+    where: Expression | None = None
+    guards: Texts | None = None
+
+    @model_validator(mode="after")
+    def _samples(self) -> Data:
+        if self.samples is not None and self.sample is None:
+            raise ValueError("`samples` says what becomes of repeated answers; name their column with `sample`")
+        return self
+
+
+class Split(Section):
+    """Which unit belongs to which part: by seeded shares, or as assigned in a column."""
+
+    parts: dict[Word, Share] | None = None
+    column: str | None = None
+    stratify: Texts | None = None
+    group: str | None = None
+    seed: Seed | None = None
+    default: str | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Split:
+        if (self.parts is None) == (self.column is None):
+            raise ValueError("a split has either `parts` with shares or a `column`")
+        if self.column is not None and (self.stratify or self.group or self.seed is not None):
+            raise ValueError("`stratify`, `group` and `seed` belong to a split by shares, not to a `column`")
+        if self.parts is not None and self.seed is None:
+            raise ValueError("a split by shares needs its `seed`")
+        return self
+
+
+class Gate(Section):
+    """Answers below a score are withdrawn; one policy per threshold."""
+
+    score: Expression
+    at_least: Thresholds | None = None
+    coverage: Thresholds | None = None
+
+    @model_validator(mode="after")
+    def _one_way(self) -> Gate:
+        if (self.at_least is None) == (self.coverage is None):
+            raise ValueError("a gate has either `at_least` with thresholds or `coverage` with shares")
+        return self
+
+
+class Policies(Section):
+    """How operating points are formed from the arms; without this section every arm is a policy."""
+
+    gate: Gate | None = None
+    degenerate: Annotated[
+        tuple[Literal["always", "never"], ...],
+        BeforeValidator(_list),
+        WithJsonSchema({"type": "array", "items": {"enum": ["always", "never"]}}),
+    ] = ()
+    exclude: Expression | None = None
+
+
+class Resampling(Section):
+    """How the units are drawn again, and at which level intervals are taken."""
+
+    resamples: Annotated[int, Field(ge=1, le=MOST_RESAMPLES)]
+    seed: Seed
+    level: Level = 0.95
+    stratify: Texts | None = None
+    cluster: str | None = None
+    parts: Texts | None = None
+
+
+class Evidence(Section):
+    """What a verdict needs: the interval (default), the point, a share of resamples, or an exact test."""
+
+    kind: Literal["interval", "point", "support", "exact"] = "interval"
+    support: Annotated[float, Field(gt=0.5, le=1)] | None = None
+
+    @model_validator(mode="after")
+    def _share(self) -> Evidence:
+        if (self.kind == "support") != (self.support is not None):
+            raise ValueError("evidence by support is written {support: 0.9}")
+        return self
+
+
+class Prediction(Section):
+    """A claim, the evidence it needs, its falsifier, and the verdict its author expects."""
+
+    claim: Expression
+    evidence: Annotated[
+        Evidence,
+        BeforeValidator(_evidence),
+        WithJsonSchema(
+            {
+                "anyOf": [
+                    {"enum": ["interval", "point", "exact"]},
+                    {
+                        "type": "object",
+                        "properties": {"support": {"type": "number", "exclusiveMinimum": 0.5, "maximum": 1}},
+                        "required": ["support"],
+                        "additionalProperties": False,
+                    },
+                ]
+            }
+        ),
+    ] = Evidence()
+    level: Level | None = None
+    falsified_if: Expression | None = None
+    anticipate: Literal["held", "failed", "falsified", "open"] = "held"
+    given: Texts | None = None
+    gate: bool = False
+    family: Word | None = None
+    tier: Literal["primary", "secondary", "exploratory"] = "primary"
+    because: str | None = None
+
+
+class Protocol(Section):
+    """A whole protocol."""
+
+    prereg: Literal[1]
+    id: Slug
+    title: str
+    question: str | None = None
+    authors: Texts | None = None
+    notes: str | None = None
+    data: Data
+    split: Split | None = None
+    policies: Policies = Policies()
+    metrics: dict[Word, dict[str, Any]]
+    let: dict[Word, Expression] = {}
+    resampling: Resampling | None = None
+    predictions: dict[PredictionId, Prediction]
+    reports: dict[PredictionId, Expression] = {}
+
+
+def read_protocol(document: Document) -> Protocol:
+    """The protocol a document holds.
+
+    Raises:
+        InputError: every problem of its shape, each at its place.
+
+    """
+    if not isinstance(document.tree, dict):
+        raise InputError(Problem("a protocol is a mapping of sections", document.place(())))
+    if "prereg" in document.tree and document.tree["prereg"] != FORMAT:
+        raise InputError(_wrong_format(document))
+    try:
+        return Protocol.model_validate_json(json.dumps(document.tree))
+    except ValidationError as error:
+        problems = sorted(set(shape_problems(Protocol, error, document.tree, document.place)), key=file_order)
+        raise InputError(*problems) from None
+
+
+def _wrong_format(document: Document) -> Problem:
+    found = document.tree["prereg"] if isinstance(document.tree, dict) else None
+    newer = isinstance(found, int) and not isinstance(found, bool) and found > FORMAT
+    hint = "upgrade prereg to read it" if newer else f"this is format {FORMAT}: write `prereg: {FORMAT}`"
+    return Problem(f"unknown protocol format {found!r}; {hint}", document.place(("prereg",)))
+
+
+_NOUNS = {
+    "string_type": "a text",
+    "int_type": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "dict_type": "a mapping",
+    "model_type": "a mapping",
+    "list_type": "a list",
+    "tuple_type": "a list",
+}
+
+
+def shape_problems(
+    model: type[BaseModel], error: ValidationError, tree: object, place: Callable[..., Place]
+) -> Iterator[Problem]:
+    """Pydantic's findings in the words of this project, each at its place."""
+    for item in error.errors(include_url=False):
+        path, kind, context = item["loc"], item["type"], item.get("ctx", {})
+        where = ".".join(str(x) for x in _existing(path, tree)) or "the protocol"
+        name = str(path[-1]) if path else ""
+        if kind == "extra_forbidden":
+            known = _fields(model, path[:-1])
+            yield Problem(f"unknown key `{name}`{suggestion(name, known) or _known(known)}", place(path, key=True))
+        elif kind == "missing":
+            yield Problem(f"`{name}` is missing in {'.'.join(map(str, path[:-1])) or 'the protocol'}", place(path[:-1], key=True))
+        elif kind in _NOUNS:
+            yield Problem(f"{where}: found {_spoken(item['input'])}, expected {_NOUNS[kind]}", place(path))
+        elif kind in ("literal_error", "enum"):
+            wanted = str(context.get("expected", "")).replace("'", "`")
+            yield Problem(
+                f"{where}: found {_spoken(item['input'])}, expected {wanted}{_near(item['input'], wanted)}", place(path)
+            )
+        elif kind == "string_pattern_mismatch":
+            at_key = name == "[key]"
+            shown = _spoken(item["input"])
+            yield Problem(f"{where}: {shown} is not a plain name ({_pattern_words(str(context.get('pattern')))})", place(path[:-1] if at_key else path, key=at_key))
+        elif kind == "value_error":
+            yield Problem(f"{where}: {context.get('error', item['msg'])}", place(path))
+        else:
+            message = str(item["msg"])
+            yield Problem(f"{where}: {message[0].lower()}{message[1:]}, found {_spoken(item['input'])}", place(path))
+
+
+def _existing(path: Steps, tree: object) -> Iterator[str | int]:
+    for step in path:
+        if isinstance(tree, dict) and step in tree:
+            tree = tree[step]
+        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
+            tree = tree[step]
+        else:
+            continue
+        yield step
+
+
+def _fields(model: type[BaseModel], path: Steps) -> list[str]:
+    """The keys a section knows, found by following a path through the models."""
+    current: Any = model
+    for step in path:
+        fields = getattr(current, "model_fields", None)
+        if fields and step in fields:
+            current = _section_of(fields[step].annotation)
+        # a step that is no field is the name of an entry of a mapping: the section stays
+    return list(getattr(current, "model_fields", {}))
+
+
+def _section_of(annotation: Any) -> Any:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    for inner in getattr(annotation, "__args__", ()):
+        found = _section_of(inner)
+        if found is not None:
+            return found
+    return None
+
+
+def _known(names: list[str]) -> str:
+    return f"; known here: {', '.join(names)}" if names else ""
+
+
+def _near(value: object, wanted: str) -> str:
+    return suggestion(value, wanted.replace("`", "").replace(" or ", ", ").split(", ")) if isinstance(value, str) else ""
+
+
+def _pattern_words(pattern: str) -> str:
+    if "a-zA-Z_" in pattern or "A-Za-z_" in pattern:
+        return "letters, digits and `_`, not beginning with a digit"
+    return "letters and digits, with single `-`, `_` or `.` between them" + ("" if "A-Z" in pattern else "; lower case")
+
+
+def _spoken(value: object) -> str:
+    match value:
+        case None:
+            return "nothing"
+        case bool():
+            return "a truth value" if value is None else ("`true`" if value else "`false`")
+        case dict():
+            return "a mapping"
+        case list():
+            return "a list"
+        case str():
+            return f"the text `{value[:60]}`"
+        case _:
+            return f"`{value}`"

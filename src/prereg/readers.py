@@ -1,0 +1,354 @@
+"""Record files -> columns of cells, each with its kind, without losing where a cell was written.
+
+CSV, JSON Lines and Parquet.  A column is numbers if every cell is one, truth values if every cell is true or
+false, text otherwise; an empty CSV cell, a JSON null and an absent key are missing.  NaN and infinities are
+refused where they would be numbers.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import math
+import re
+import unicodedata
+from pathlib import PurePath
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prereg.errors import InputError, MissingError, Place, Problem
+from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells
+from prereg.records import Column, Records, text_cells
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from pathlib import Path
+
+MOST_BYTES = 4 * 1024**3
+_SHOWN = 3  # problems per file that are told one by one
+_NUMBER = re.compile(r"[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\Z")
+_ODD = re.compile(r"[^0-9.eE+\-\n]")
+_WILD = frozenset({"nan", "inf", "infinity", "+inf", "-inf", "+nan", "-nan", "+infinity", "-infinity"})
+
+
+class _Table:
+    """What one file holds: a list of cells per column; None is missing."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.columns: dict[str, list[Any]] = {}
+        self.lines: list[int] = []
+        self.typed = False
+
+
+def read_records(files: Sequence[tuple[str, Path]], types: Mapping[str, str]) -> Records:
+    """The records of some files, columns typed over all of them.
+
+    Args:
+        files: (name to show, path) in a fixed order.
+        types: kinds that the protocol sets: column -> text, number or truth.
+
+    Raises:
+        InputError: for what is malformed, each problem at its file and line.
+        MissingError: where the files hold no row at all.
+
+    """
+    tables = [_read(name, path) for name, path in files]
+    typed = {t.typed for t in tables}
+    if len(typed) > 1:
+        raise InputError("records are read from files of one kind: all CSV, or all JSON Lines and Parquet")
+    _same_columns(tables)
+    rows = sum(len(t.lines) for t in tables)
+    if rows == 0:
+        names = ", ".join(t.name for t in tables)
+        raise MissingError(f"{names}: no records (a header alone is no evidence)")
+    names = list(dict.fromkeys(name for t in tables for name in t.columns))
+    columns: dict[str, Column] = {}
+    records = Records(
+        columns,
+        rows,
+        tuple((t.name, len(t.lines)) for t in tables),
+        tuple(np.array(t.lines, dtype=np.int64) for t in tables),
+    )
+    problems: list[Problem] = []
+    for name in names:
+        cells = [x for t in tables for x in t.columns.get(name, [None] * len(t.lines))]
+        type_column = _typed_column if typed == {True} else _text_column
+        column = type_column(name, cells, types.get(name), records, problems)
+        if column is not None:
+            columns[name] = column
+    if problems:
+        raise InputError(*problems)
+    return records
+
+
+def _read(name: str, path: Path) -> _Table:
+    suffix = PurePath(path.name).suffix.lower()
+    if suffix == ".parquet":
+        return _parquet(name, path)
+    if suffix not in (".csv", ".jsonl", ".ndjson"):
+        raise InputError(Problem(f"unknown kind of records `{suffix}`; read are .csv, .jsonl, .ndjson, .parquet", Place(name)))
+    try:
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(Problem("larger than 4 GiB; split it or write Parquet", Place(name)))
+        raw = path.read_bytes()
+    except OSError as error:
+        raise MissingError(Problem(f"cannot be read: {error.strerror}", Place(name))) from None
+    try:
+        content = raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise InputError(Problem(f"not UTF-8: byte {raw[error.start]:#04x}", Place(name, line))) from None
+    if not content.strip():
+        raise MissingError(Problem("the file is empty", Place(name)))
+    return _csv(name, content) if suffix == ".csv" else _json_lines(name, content)
+
+
+def _csv(name: str, content: str) -> _Table:
+    table = _Table(name)
+    csv.field_size_limit(2**31 - 1)
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    try:
+        header = next(reader)
+    except csv.Error as error:
+        raise InputError(Problem(f"malformed CSV: {error}", Place(name, reader.line_num))) from None
+    _check_header(name, header)
+    rows: list[list[str]] = []
+    width = len(header)
+    problems: list[Problem] = []
+    line = reader.line_num
+    try:
+        for row in reader:
+            begin, line = line + 1, reader.line_num
+            if len(row) == width:
+                rows.append(row)
+                table.lines.append(begin)
+            elif row:  # an empty line between records is no record
+                problems.append(Problem(f"found {len(row)} cells, expected {width} as in the header", Place(name, begin)))
+                if len(problems) > _SHOWN:
+                    break
+    except csv.Error as error:
+        problems.append(Problem(f"malformed CSV: {error}", Place(name, reader.line_num)))
+    if problems:
+        raise InputError(*problems)
+    columns = zip(*rows, strict=True) if rows else [()] * width
+    table.columns = {key: list(cells) for key, cells in zip(header, columns, strict=True)}
+    return table
+
+
+def _check_header(name: str, header: list[str]) -> None:
+    seen: set[str] = set()
+    for i, key in enumerate(header):
+        if not key.strip():
+            raise InputError(Problem(f"column {i + 1} has no name", Place(name, 1)))
+        if key in seen:
+            raise InputError(Problem(f"two columns are called `{key}`", Place(name, 1)))
+        seen.add(key)
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    out = dict(pairs)
+    if len(out) < len(pairs):
+        keys = [k for k, _ in pairs]
+        raise ValueError(f"the key `{next(k for k in keys if keys.count(k) > 1)}` stands twice")
+    return out
+
+
+def _constant(token: str) -> Any:
+    raise ValueError(f"{token} is no number; a missing value is null")
+
+
+def _json_lines(name: str, content: str) -> _Table:
+    table = _Table(name)
+    table.typed = True
+    problems: list[Problem] = []
+    decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant)
+    count = 0
+    for number, line in enumerate(content.split("\n"), start=1):
+        if not line.strip():
+            continue
+        try:
+            row = decoder.decode(line.rstrip("\r"))
+            if not isinstance(row, dict):
+                raise ValueError("a record is an object { }")  # noqa: TRY004 - one message per line
+        except RecursionError:
+            problems.append(Problem("nested too deeply", Place(name, number)))
+        except ValueError as error:
+            column = error.colno if isinstance(error, json.JSONDecodeError) else None
+            reason = error.msg if isinstance(error, json.JSONDecodeError) else str(error)
+            problems.append(Problem(f"malformed JSON: {reason}", Place(name, number, column)))
+        else:
+            for key, value in row.items():
+                cells = table.columns.get(key)
+                if cells is None:
+                    cells = table.columns[key] = [None] * count
+                cells.append(value)
+            count += 1
+            table.lines.append(number)
+            for cells in table.columns.values():
+                if len(cells) < count:
+                    cells.append(None)
+        if len(problems) > _SHOWN:
+            break
+    if problems:
+        raise InputError(*problems)
+    return table
+
+
+def _parquet(name: str, path: Path) -> _Table:
+    try:
+        from pyarrow import ArrowException, parquet
+    except ImportError:
+        raise InputError(
+            Problem("Parquet needs pyarrow: install `prereg-runner[parquet]`", Place(name))
+        ) from None
+    table = _Table(name)
+    table.typed = True
+    try:
+        content = parquet.read_table(path)
+    except OSError as error:
+        raise MissingError(Problem(f"cannot be read: {error}", Place(name))) from None
+    except ArrowException as error:
+        raise InputError(Problem(f"malformed Parquet: {error}", Place(name))) from None
+    _check_header(name, content.column_names)
+    for key in content.column_names:
+        table.columns[key] = [_plain(x) for x in content.column(key).to_pylist()]
+    table.lines = list(range(1, content.num_rows + 1))
+    return table
+
+
+def _plain(value: Any) -> Any:
+    if value is None or isinstance(value, bool | int | float | str | list | dict):
+        return value
+    if hasattr(value, "isoformat"):
+        return value.isoformat()
+    if hasattr(value, "as_tuple"):  # a decimal keeps its own digits
+        return float(value)
+    return str(value)
+
+
+def _same_columns(tables: list[_Table]) -> None:
+    first = tables[0]
+    if first.typed:
+        return  # an absent key is a missing cell
+    for other in tables[1:]:
+        lost = [x for x in first.columns if x not in other.columns]
+        new = [x for x in other.columns if x not in first.columns]
+        if lost or new:
+            said = [f"lacks `{x}`" for x in lost[:3]] + [f"has `{x}` besides" for x in new[:3]]
+            raise InputError(Problem(f"other columns than {first.name}: {', '.join(said)}", Place(other.name, 1)))
+
+
+def _number_column(data: np.ndarray, missing: np.ndarray) -> Column:
+    mask = missing[None, :] if missing.any() else None
+    kind = BINARY if bool(np.isin(data[~missing], (0.0, 1.0)).all()) and not missing.all() else NUMBER
+    return Column(kind, Cells(NUMBER, data[None, :], mask))
+
+
+def _text_column(
+    name: str, cells: list[str], wanted: str | None, records: Records, problems: list[Problem]
+) -> Column | None:
+    missing = np.array([not x for x in cells], dtype=bool)
+    if wanted != "text":
+        present = [x for x in cells if x] if missing.any() else cells
+        column = _try_numbers(name, cells, present, missing, wanted, records, problems)
+        if column is not None or problems and problems[-1].message.startswith(f"column {name}:"):
+            return column
+        lowered = {x.lower() for x in set(present)}
+        if present and lowered <= {"true", "false"} and wanted in (None, "truth"):
+            truth = {x: x.lower() == "true" for x in set(present)}
+            data = np.array([truth.get(x, False) for x in cells], dtype=bool)[None, :]
+            return Column(TRUTH, Cells(TRUTH, data, missing[None, :] if missing.any() else None))
+        if wanted is not None:
+            good = (lambda x: x.lower() in ("true", "false")) if wanted == "truth" else (lambda x: bool(_NUMBER.match(x)))
+            rows = [i for i, x in enumerate(cells) if x and not good(x)]
+            spoken = "true or false" if wanted == "truth" else "a number"
+            problems += records.problem(rows, lambda r: f"column {name}: found `{cells[r][:40]}`, expected {spoken}")
+            return None
+    odd = None
+    if wanted is None:
+        odd = next((i for i, x in enumerate(cells) if x and not _NUMBER.match(x)), None)
+        if odd is not None and sum(1 for x in cells[:1000] if x and not _NUMBER.match(x)) > len(cells[:1000]) // 2:
+            odd = None
+    return Column(TEXT, text_cells(unicodedata.normalize("NFC", x) if x else None for x in cells), odd)
+
+
+def _try_numbers(
+    name: str,
+    cells: list[str],
+    present: list[str],
+    missing: np.ndarray,
+    wanted: str | None,
+    records: Records,
+    problems: list[Problem],
+) -> Column | None:
+    """The column as numbers; None where some cell is none. NaN among numbers is a problem."""
+    if not present or wanted == "truth":
+        return None
+    joined = "\n".join(present)
+    if _ODD.search(joined):
+        distinct = {x for x in set(present) if not _NUMBER.match(x)}
+        if distinct and {x.lower() for x in distinct} <= _WILD and (len(distinct) < len(set(present)) or wanted):
+            rows = [i for i, x in enumerate(cells) if x in distinct]
+            problems += records.problem(
+                rows, lambda r: f"column {name}: `{cells[r]}` is no number; leave the cell empty where it is missing"
+            )
+        return None
+    try:
+        values = np.array(list(map(float, present)), dtype=np.float64)
+    except ValueError:
+        return None
+    if np.isinf(values).any():
+        rows = [i for i, x in enumerate(cells) if x and math.isinf(float(x))]
+        problems += records.problem(rows, lambda r: f"column {name}: `{cells[r][:40]}` is too large for a double")
+        return None
+    data = np.zeros(len(cells))
+    data[~missing] = values
+    return _number_column(data, missing)
+
+
+def _typed_column(
+    name: str, cells: list[Any], wanted: str | None, records: Records, problems: list[Problem]
+) -> Column | None:
+    missing = np.array([x is None for x in cells], dtype=bool)
+    kinds = {type(x) for x in cells if x is not None}
+    if kinds & {list, dict}:
+        # nested values are no cells; the column is left out and named when an expression asks for it
+        return Column("nested", Cells(TEXT, np.zeros((1, len(cells)), dtype=np.int64), None, ("",)))
+    wild = [i for i, x in enumerate(cells) if isinstance(x, float) and not math.isfinite(x)]
+    if wild:
+        problems += records.problem(wild, lambda r: f"column {name}: `{cells[r]}` is no number; a missing value is null")
+        return None
+    if kinds and kinds <= {int, float} and wanted in (None, "number"):
+        try:
+            data = np.array([0.0 if x is None else float(x) for x in cells])
+        except OverflowError:
+            rows = [i for i, x in enumerate(cells) if isinstance(x, int) and abs(x) > 2**1000]
+            problems += records.problem(rows, lambda _: f"column {name}: a number too large for a double")
+            return None
+        return _number_column(data, missing)
+    if kinds and kinds <= {bool} and wanted in (None, "truth"):
+        data = np.array([bool(x) for x in cells])[None, :]
+        return Column(TRUTH, Cells(TRUTH, data, missing[None, :] if missing.any() else None))
+    if wanted in ("number", "truth"):
+        good = (bool,) if wanted == "truth" else (int, float)
+        rows = [i for i, x in enumerate(cells) if x is not None and (not isinstance(x, good) or (wanted == "number" and isinstance(x, bool)))]
+        spoken = "true or false" if wanted == "truth" else "a number"
+        problems += records.problem(rows, lambda r: f"column {name}: found `{json.dumps(cells[r])[:40]}`, expected {spoken}")
+        if rows:
+            return None
+    odd = None
+    if kinds & {int, float}:
+        odd = next((i for i, x in enumerate(cells) if isinstance(x, str)), None)
+    return Column(TEXT, text_cells(None if x is None else cell_text(x) for x in cells), odd)
+
+
+def cell_text(value: Any) -> str:
+    """A JSON cell as text: 7 is `7`, true is `true`."""
+    if isinstance(value, str):
+        return unicodedata.normalize("NFC", value)
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(value)

@@ -1,0 +1,78 @@
+"""The records in memory: columns of cells, each with its kind, and where every row was written."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prereg.errors import Place, Problem
+from prereg.expression.rows import TEXT, TRUTH, Cells
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+_SHOWN = 3
+
+
+@dataclass(frozen=True, eq=False)
+class Column:
+    """One column of the records: its cells (1, N) and its kind, `binary` being numbers that are all 0 or 1."""
+
+    kind: str
+    cells: Cells
+    odd: int | None = None
+    """For a text column that is mostly numbers: the first row that is none."""
+
+
+@dataclass(frozen=True, eq=False)
+class Records:
+    """All rows of all files, in the order read, and where each stood."""
+
+    columns: dict[str, Column]
+    rows: int
+    files: tuple[tuple[str, int], ...]
+    """(name, number of rows) per file."""
+    lines: tuple[np.ndarray, ...]
+    """Line numbers of the rows, per file."""
+
+    def place(self, row: int) -> Place:
+        """Where a row was written."""
+        for (name, count), lines in zip(self.files, self.lines, strict=True):
+            if row < count:
+                return Place(name, int(lines[row]))
+            row -= count
+        raise IndexError(row)
+
+    def problem(self, rows: Sequence[int] | np.ndarray, message: Callable[[int], str]) -> list[Problem]:
+        """One problem per row for the first three, and how many more there are."""
+        found = [Problem(message(int(row)), self.place(int(row))) for row in rows[:_SHOWN]]
+        if len(rows) > _SHOWN:
+            last = found[-1]
+            found[-1] = Problem(f"{last.message} (and {len(rows) - _SHOWN} more rows)", last.place)
+        return found
+
+
+def text_cells(values: Iterable[str | None]) -> Cells:
+    """Texts as codes into their sorted levels; -1 is missing."""
+    values = list(values)
+    levels = tuple(sorted({v for v in values if v is not None}))
+    place: dict[str | None, int] = {v: i for i, v in enumerate(levels)}
+    place[None] = -1
+    codes = np.array([place[v] for v in values], dtype=np.int64)[None, :]
+    missing = codes < 0
+    return Cells(TEXT, codes, missing if missing.any() else None, levels)
+
+
+def as_text(column: Column) -> Cells:
+    """A column read as text, for names of units, arms, datasets and strata."""
+    cells = column.cells
+    if cells.kind == TEXT:
+        return cells
+    missing = cells.missing_mask()[0]
+    if cells.kind == TRUTH:
+        words = ["true" if x else "false" for x in cells.data[0]]
+    else:
+        words = [repr(int(x)) if float(x).is_integer() and abs(x) < 2**53 else repr(float(x)) for x in cells.data[0]]
+    return text_cells(None if gone else word for word, gone in zip(words, missing, strict=True))

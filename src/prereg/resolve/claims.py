@@ -1,0 +1,93 @@
+"""Predictions and reports: claims and falsifiers compiled, references between predictions resolved."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prereg.errors import suggestion
+from prereg.expression import policies as language
+from prereg.expression.claims import Claim, ClaimCompiler, support_condition
+from prereg.plan import PredictionPlan, ReportPlan
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from prereg.expression.syntax import Node
+    from prereg.plan import MetricPlan
+    from prereg.protocol import Prediction, Protocol
+    from prereg.resolve.notes import Notes, Path
+
+
+def resolve_claims(
+    protocol: Protocol, environment: language.Environment, metrics: Mapping[str, MetricPlan], notes: Notes
+) -> tuple[tuple[PredictionPlan, ...], tuple[ReportPlan, ...]]:
+    """All predictions in the order written, and the reports."""
+    del metrics
+    out: list[PredictionPlan] = []
+    if not protocol.predictions:
+        notes.problem(("predictions",), "a protocol without predictions promises nothing", key=True)
+    before: list[str] = []
+    for name, spec in protocol.predictions.items():
+        path: Path = ("predictions", name)
+        plan = _prediction(name, spec, path, protocol, environment, notes)
+        for i, given in enumerate(spec.given or ()):
+            if given not in before:
+                where: Path = (*path, "given", i) if len(spec.given or ()) > 1 else (*path, "given")
+                known = list(protocol.predictions)
+                later = given in known
+                hint = "; it must stand before this one" if later else suggestion(given, before)
+                notes.problem(where, f"`given` names an earlier prediction, found `{given}`{hint}")
+        before.append(name)
+        if plan is not None:
+            out.append(plan)
+    reports = []
+    for name, text in protocol.reports.items():
+        where = ("reports", name)
+        node = notes.parse(where, text)
+        if node is None:
+            continue
+        compiler = language.Compiler(environment)
+        term = compiler.term(node)
+        notes.expressions(where, text, compiler.problems)
+        if not compiler.problems and term.kind != "broken":
+            reports.append(ReportPlan(name, text, term))
+    return tuple(out), tuple(reports)
+
+
+def _prediction(
+    name: str, spec: Prediction, path: Path, protocol: Protocol, environment: language.Environment, notes: Notes
+) -> PredictionPlan | None:
+    resampled = protocol.resampling is not None
+    if not resampled and spec.evidence.kind in ("interval", "support"):
+        where: Path = (*path, "evidence") if spec.evidence.kind != "interval" else path
+        notes.problem(
+            where, f"evidence by {spec.evidence.kind} needs a `resampling` section; without one write `evidence: point`"
+        )
+    claim = compile_claim(spec.claim, (*path, "claim"), environment, notes)
+    support = None
+    falsifier = None
+    if spec.falsified_if is not None:
+        where = (*path, "falsified_if")
+        node = notes.parse(where, spec.falsified_if)
+        if node is not None:
+            support = support_condition(node)
+            if support is None:
+                falsifier = _claim(node, spec.falsified_if, where, environment, notes)
+            elif not resampled:
+                notes.problem(where, "a condition on `support` needs a `resampling` section")
+    if claim is None:
+        return None
+    return PredictionPlan(name, spec, claim, support, falsifier)
+
+
+def compile_claim(text: str, path: Path, environment: language.Environment, notes: Notes) -> Claim | None:
+    """A claim from its text; problems are noted."""
+    node = notes.parse(path, text)
+    return None if node is None else _claim(node, text, path, environment, notes)
+
+
+def _claim(node: Node, text: str, path: Path, environment: language.Environment, notes: Notes) -> Claim | None:
+    compiler = language.Compiler(environment)
+    claim = ClaimCompiler(compiler, text).claim(node)
+    notes.expressions(path, text, compiler.problems)
+    return claim

@@ -1,0 +1,60 @@
+"""Problems and warnings gathered while a protocol is resolved, so that all of them are told at once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from prereg.errors import InputError, Problem, file_order
+from prereg.expression.syntax import ExpressionError, Node, parse
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from prereg.plan import Places
+
+Path = tuple[str | int, ...]
+
+
+class Notes:
+    """The problems and warnings so far."""
+
+    def __init__(self, places: Places) -> None:
+        self.places = places
+        self.problems: list[Problem] = []
+        self.warnings: list[Problem] = []
+        self.fatal = False
+
+    def problem(self, path: Path, message: str, *, key: bool = False) -> None:
+        """Note a problem at a value (or key) of the protocol."""
+        self.problems.append(Problem(message, self.places(path, key=key)))
+
+    def warn(self, path: Path, message: str) -> None:
+        """Note something that is allowed and deserves a look."""
+        self.warnings.append(Problem(f"warning: {message}", self.places(path)))
+
+    def expressions(self, path: Path, text: str, errors: Iterable[ExpressionError]) -> None:
+        """Note problems of an expression, each at its character and with a caret before it."""
+        for error in errors:
+            place = self.places(path, offset=error.start)
+            self.problems.append(Problem(f"{error.message}   {_caret(text, error.start)}", place))
+
+    def parse(self, path: Path, text: str) -> Node | None:
+        """The tree of an expression; None where it cannot be read."""
+        try:
+            return parse(text)
+        except ExpressionError as error:
+            self.expressions(path, text, [error])
+            return None
+
+    def stop_if_broken(self, *, only_fatal: bool = False) -> None:
+        """Raise what was gathered, in the order of the file, where later stages would make no sense."""
+        if self.problems and (self.fatal or not only_fatal):
+            raise InputError(*sorted(dict.fromkeys(self.problems), key=file_order))
+
+
+def _caret(text: str, at: int, around: int = 24) -> str:
+    """The expression with `^` before the character; cut to its surroundings where it is long."""
+    begin, end = max(0, at - around), min(len(text), at + 2 * around)
+    head = ("…" if begin else "") + text[begin:at]
+    tail = text[at:end] + ("…" if end < len(text) else "")
+    return " ".join(f"[{head}^{tail}]".split())

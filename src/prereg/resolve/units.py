@@ -1,0 +1,274 @@
+"""Units: laid out in panels, assigned to parts, and how they are drawn again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from prereg import draws, split
+from prereg.errors import InputError, Problem, suggestion
+from prereg.expression.rows import TRUTH, Cells
+from prereg.panels import Layout, Panel, RowTable, lay_out
+from prereg.plan import Sample
+from prereg.records import Column, as_text
+from prereg.resolve.columns import row_names
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from prereg.protocol import Protocol
+    from prereg.records import Records
+    from prereg.resolve.columns import Columns
+    from prereg.resolve.notes import Notes, Path
+
+
+@dataclass(frozen=True, eq=False)
+class Units:
+    """Panels, parts and draws."""
+
+    layout: Layout
+    degenerate: dict[str, tuple[Panel, ...]]
+    parts: tuple[str, ...]
+    part_of: tuple[np.ndarray, ...]
+    samples: dict[tuple[int, int], Sample]
+
+
+def resolve_units(protocol: Protocol, records: Records, columns: Columns, notes: Notes) -> Units:
+    """Lay the kept rows out, split the units, and plan the draws."""
+    data = protocol.data
+    layout = lay_out(
+        records,
+        columns.kept,
+        [columns.cells[name] for name in data.arm],
+        columns.cells[data.unit],
+        columns.cells[data.dataset] if data.dataset else None,
+        columns.text(data.sample) if data.sample else None,
+        data.units,
+        data.arm,
+        data.unit,
+    )
+    _fill(layout, columns, protocol)
+    _certified_is_answered(layout, records, columns, notes)
+    parts, part_of = _parts(protocol, layout, columns, notes)
+    degenerate = {}
+    if protocol.policies.degenerate:
+        degenerate = _degenerate(protocol, layout, notes)
+    if notes.problems:
+        raise InputError(*notes.problems)
+    _no_empty_part(protocol, layout, parts, part_of, notes)
+    samples = _samples(protocol, layout, columns, parts, part_of, notes)
+    return Units(layout, degenerate, parts, part_of, samples)
+
+
+def _fill(layout: Layout, columns: Columns, protocol: Protocol) -> None:
+    """The one table of all panels: every column, cut to the kept rows and put into panel order."""
+    table = layout.panels[0].table
+    for name, cells in columns.cells.items():
+        missing = None if cells.missing is None else cells.missing[:, layout.order]
+        if missing is not None and not missing.any():
+            missing = None
+        table.columns[name] = Cells(cells.kind, cells.data[:, layout.order], missing, cells.levels)
+    dataset = table.columns[protocol.data.dataset] if protocol.data.dataset else None
+    table.names.extend(row_names(table.columns[protocol.data.unit], dataset))
+
+
+def _certified_is_answered(layout: Layout, records: Records, columns: Columns, notes: Notes) -> None:
+    table = layout.panels[0].table
+    if not {"answered", "certified"} <= set(table.columns):
+        return
+    sides = []
+    for name in ("answered", "certified"):
+        cells = table.columns[name]
+        if columns.kinds[name] not in ("truth", "binary"):
+            return
+        sides.append((cells.data[0] != 0, cells.missing_mask()[0]))
+    (answered, unknown), (certified, uncertain) = sides
+    wrong = np.flatnonzero(certified & ~uncertain & ~answered & ~unknown)
+    if len(wrong):
+        notes.problems += records.problem(
+            np.sort(layout.order[wrong]), lambda _: "this record is certified but not answered"
+        )
+
+
+def _parts(
+    protocol: Protocol, layout: Layout, columns: Columns, notes: Notes
+) -> tuple[tuple[str, ...], tuple[np.ndarray, ...]]:
+    spec = protocol.split
+    if spec is None:
+        return (), tuple(np.zeros(len(p.units), dtype=np.int64) for p in layout.panels)
+    names = [("column", (spec.column,)), ("group", (spec.group,)), ("stratify", spec.stratify or ())]
+    for key, wanted in names:
+        for name in wanted:
+            if name is not None and name not in columns.cells:
+                notes.problem(("split", key), f"unknown column `{name}`{suggestion(name, columns.kinds)}")
+    if notes.problems:
+        raise InputError(*notes.problems)
+    path: Path = ("split",)
+    per_panel: list[list[str]] = []
+    try:
+        if spec.column is not None:
+            per_panel = [p.by_unit(spec.column, _cut(p, columns, spec.column), "the part") for p in layout.panels]
+            parts = tuple(sorted({x for found in per_panel for x in found}))
+        else:
+            shares = [(name, repr(share)) for name, share in (spec.parts or {}).items()]
+            parts = tuple(name for name, _ in shares)
+            path = ("split", "parts")
+            for panel in layout.panels:
+                strata = _joined(panel, columns, spec.stratify or (), "the stratum")
+                groups = None
+                if spec.group is not None:
+                    groups = panel.by_unit(spec.group, _cut(panel, columns, spec.group), "the group")
+                found = split.assign(
+                    panel.units,
+                    strata if spec.stratify else None,
+                    shares,
+                    spec.seed or 0,
+                    panel.dataset,
+                    groups,
+                )
+                per_panel.append(found)
+    except InputError as error:
+        notes.problems += [x if x.place else Problem(x.message, notes.places(path)) for x in error.problems]
+        raise InputError(*notes.problems) from None
+    if spec.default is not None and spec.default not in parts:
+        notes.problem(("split", "default"), f"there is no part `{spec.default}`{suggestion(spec.default, parts)}; parts: {', '.join(parts)}")
+    codes = {name: i for i, name in enumerate(parts)}
+    return parts, tuple(np.array([codes[x] for x in found], dtype=np.int64) for found in per_panel)
+
+
+def _cut(panel: Panel, columns: Columns, name: str) -> Cells:
+    """A column as text, in panel order."""
+    return as_text(Column(columns.kinds[name], panel.table.columns[name]))
+
+
+def _joined(panel: Panel, columns: Columns, names: Sequence[str], what: str) -> list[str]:
+    """Several columns per unit as one text (joined by NUL, so that no two pairs meet)."""
+    found = [panel.by_unit(name, _cut(panel, columns, name), what) for name in names]
+    return ["\0".join(values) for values in zip(*found, strict=True)] if found else [""] * len(panel.units)
+
+
+def _no_empty_part(
+    protocol: Protocol, layout: Layout, parts: tuple[str, ...], part_of: tuple[np.ndarray, ...], notes: Notes
+) -> None:
+    for panel, codes in zip(layout.panels, part_of, strict=True):
+        for i, part in enumerate(parts):
+            if not (codes == i).any():
+                where = f" in dataset `{panel.dataset}`" if panel.dataset is not None else ""
+                key = "column" if protocol.split is not None and protocol.split.column else "parts"
+                notes.problem(("split", key), f"the part `{part}` is empty{where}: {len(panel.units)} units are too few")
+
+
+def _samples(
+    protocol: Protocol,
+    layout: Layout,
+    columns: Columns,
+    parts: tuple[str, ...],
+    part_of: tuple[np.ndarray, ...],
+    notes: Notes,
+) -> dict[tuple[int, int], Sample]:
+    spec = protocol.resampling
+    chosen = set(parts)
+    if spec is not None:
+        for key, names in (("stratify", spec.stratify or ()), ("cluster", (spec.cluster,) if spec.cluster else ())):
+            for name in names:
+                if name not in columns.cells:
+                    notes.problem(("resampling", key), f"unknown column `{name}`{suggestion(name, columns.kinds)}")
+        if spec.parts is not None:
+            for name in spec.parts:
+                if name not in parts:
+                    known = f"; parts: {', '.join(parts)}" if parts else "; there is no `split`"
+                    notes.problem(("resampling", "parts"), f"there is no part `{name}`{suggestion(name, parts)}{known}")
+            chosen = set(spec.parts)
+    if notes.problems:
+        raise InputError(*notes.problems)
+    samples: dict[tuple[int, int], Sample] = {}
+    lonely: dict[str, None] = {}
+    for i, panel in enumerate(layout.panels):
+        strata: list[str] = []
+        clusters: list[str] | None = None
+        if spec is not None:
+            try:
+                strata = _joined(panel, columns, spec.stratify or (), "the stratum")
+                if spec.cluster is not None:
+                    clusters = panel.by_unit(spec.cluster, _cut(panel, columns, spec.cluster), "the cluster")
+            except InputError as error:
+                path: Path = ("resampling",)
+                notes.problems += [Problem(x.message, notes.places(path)) for x in error.problems]
+                raise InputError(*notes.problems) from None
+        for code in range(max(len(parts), 1)):
+            units = np.flatnonzero(part_of[i] == code)
+            part = parts[code] if parts else None
+            plan = None
+            if spec is not None and len(units) and (part is None or part in chosen):
+                purpose = "resample" if panel.separate is None else "\0".join(("resample", *panel.separate))
+                stream = draws.Stream(spec.seed, purpose, panel.dataset, part)
+                try:
+                    plan = draws.Plan.of(
+                        stream,
+                        [panel.units[u] for u in units],
+                        [strata[u] for u in units],
+                        None if clusters is None else [clusters[u] for u in units],
+                    )
+                except InputError as error:
+                    notes.problems += [Problem(x.message, notes.places(("resampling", "cluster"))) for x in error.problems]
+                    raise InputError(*notes.problems) from None
+                if (plan.sizes == 1).any() and spec.stratify:
+                    lonely[part or "the units"] = None
+            samples[i, code] = Sample(units, plan)
+    if lonely:
+        notes.warn(
+            ("resampling", "stratify"),
+            f"a stratum of one unit never varies ({', '.join(lonely)}): intervals are too narrow there",
+        )
+    return samples
+
+
+def _degenerate(protocol: Protocol, layout: Layout, notes: Notes) -> dict[str, tuple[Panel, ...]]:
+    """Per degenerate policy one panel per dataset: answers everything, or nothing, and certifies nothing."""
+    path: Path = ("policies", "degenerate")
+    table = layout.panels[0].table
+    if not {"answered", "certified"} & set(table.columns):
+        notes.problem(path, "always and never are about the columns `answered` and `certified`; the records have neither")
+    if protocol.data.units == "separate":
+        notes.problem(path, "with `units: separate` there is no common set of units for a degenerate policy")
+    for name in protocol.policies.degenerate:
+        if any(arm[0] == name for p in layout.panels for arm in p.arms):
+            notes.problem(path, f"an arm is called `{name}`; the degenerate policy needs the name for itself")
+    if notes.problems:
+        return {}
+    return {
+        name: tuple(_degenerate_panel(panel, name) for panel in layout.panels)
+        for name in protocol.policies.degenerate
+    }
+
+
+def _degenerate_panel(panel: Panel, name: str) -> Panel:
+    arms, units, samples = panel.shape
+    index = np.full(arms * units * samples, -1, dtype=np.int64)
+    index[panel.place] = panel.rows
+    index = index.reshape(panel.shape)
+    present = index >= 0
+    # the first arm that has the row stands for it; a column is kept only where all of them say the same
+    source = np.where(present.any(axis=0), index[present.argmax(axis=0), *np.ogrid[:units, :samples]], -1)
+    place = np.flatnonzero(source.reshape(-1) >= 0)
+    rows = source.reshape(-1)[place]
+    first = np.array([unit_rows[unit_rows >= 0][0] for unit_rows in source])
+    base = np.broadcast_to(first[None, :, None], panel.shape)[present]
+    every = index[present]
+    table = RowTable({}, [panel.table.names[r] for r in rows])
+    size = len(rows)
+    for column, cells in panel.table.columns.items():
+        gone = cells.missing_mask()[0]
+        data = cells.data[0]
+        same = np.where(gone[every], gone[base], ~gone[base] & (data[every] == data[base]))
+        if same.all():
+            missing = gone[rows][None, :]
+            table.columns[column] = Cells(cells.kind, data[rows][None, :], missing if missing.any() else None, cells.levels)
+        else:
+            table.columns[column] = Cells(cells.kind, data[rows][None, :], np.ones((1, size), dtype=bool), cells.levels)
+    for column, value in (("answered", name == "always"), ("certified", False)):
+        if column in table.columns:
+            table.columns[column] = Cells(TRUTH, np.full((1, size), value))
+    return Panel(panel.dataset, ((),), panel.units, samples, np.arange(size), place, table, degenerate=name)
