@@ -310,18 +310,18 @@ def blocks(rows: int, size: int) -> list[tuple[int, int]]:
 
 
 def estimate(
-    plan: Plan, jobs: int = 1, tick: Callable[[int], None] = lambda _: None, size: int | None = None
+    prepared: Prepared, jobs: int = 1, tick: Callable[[int], None] = lambda _: None, size: int | None = None
 ) -> Estimate:
-    """Compute a plan; `tick` is told the number of blocks before each one is done.
+    """Compute a prepared plan.
 
     Args:
-        plan: what to compute.
+        prepared: the kernels of the plan.
         jobs: number of workers; changes no byte of the result.
         tick: called with the number of blocks, once per finished block.
         size: rows per block; chosen by memory where None, changes no byte of the result.
 
     """
-    prepared = Prepared.of(plan)
+    plan = prepared.plan
     spans = blocks(plan.resamples + 1, size or block_rows(prepared))
 
     def one(span: tuple[int, int]) -> tuple[list[LegValues], dict[Name, Detail]]:

@@ -1,0 +1,21 @@
+"""`python -m prereg` and the `prereg` command."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+# One thread per worker: products of matrices this small are slower, never more exact, on several.
+for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+
+
+def main() -> None:
+    """Run the command line and exit with its code."""
+    from prereg.cli.app import execute
+
+    sys.exit(execute(sys.argv[1:]))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,254 @@
+"""Can this protocol be promised?  Everything that is refused or warned of before a lock.
+
+Names and types are resolved first; then every prediction must be able to come out both ways, the evidence must
+be reachable with the registered numbers, and nothing may be empty that was meant to be measured.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from prereg.errors import InputError, IntegrityError, Problem, file_order
+from prereg.estimate import Prepared
+from prereg.expression.claims import Branch, Claim, Fold, Leg, Opposite, support_outcomes
+from prereg.formats import read_yaml
+from prereg.protocol import Protocol, read_protocol
+from prereg.questions import exact_of
+from prereg.readers import read_records
+from prereg.resolve import resolve
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prereg.document import Document
+    from prereg.expression.claims import Piece
+    from prereg.plan import Places, Plan, PredictionPlan
+    from prereg.project import Project
+
+_PLACEHOLDER = re.compile(r"\b(TBD|TODO|FIXME|XXX)\b|<[^<>]{0,60}>|\?\?\?")
+
+
+@dataclass(frozen=True, eq=False)
+class Checked:
+    """A protocol that can be locked."""
+
+    protocol: Protocol
+    document: Document
+    prepared: Prepared
+    files: tuple[tuple[str, Path], ...]
+    name: str
+    """The protocol's file, as it is stored and shown."""
+
+    @property
+    def plan(self) -> Plan:
+        """The resolved protocol."""
+        return self.prepared.plan
+
+    @property
+    def warnings(self) -> tuple[Problem, ...]:
+        """What is allowed and deserves a look."""
+        return self.plan.warnings
+
+
+def read(project: Project, path: Path) -> tuple[str, Document, Protocol, tuple[tuple[str, Path], ...]]:
+    """A protocol file and the record files it names."""
+    name = project.name_of(path)
+    document = read_yaml(path, name)
+    protocol = read_protocol(document)
+    files = project.find(path.resolve().parent, protocol.data.records, document.place(("data", "records")))
+    return name, document, protocol, tuple(files)
+
+
+def check(project: Project, path: Path) -> Checked:
+    """Check a protocol against its records.
+
+    Raises:
+        InputError: every problem, each at its place.
+        MissingError: where the protocol or a record file is missing, or no record is left.
+
+    """
+    name, document, protocol, files = read(project, path)
+    records = read_records(files, protocol.data.types)
+    plan = resolve(protocol, records, document.place)
+    prepared = Prepared.of(plan)
+    problems, warnings = findings(prepared, document.place)
+    if problems:
+        raise InputError(*problems)
+    object.__setattr__(plan, "warnings", tuple(sorted((*plan.warnings, *warnings), key=file_order)))
+    return Checked(protocol, document, prepared, files, name)
+
+
+def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Problem]]:
+    """(problems, warnings) of a resolved protocol."""
+    plan = prepared.plan
+    problems: list[Problem] = []
+    warnings: list[Problem] = []
+    problems += _placeholders(plan.protocol, places)
+    problems += _empty(prepared, places)
+    for prediction in plan.predictions:
+        problems += _both_ways(prediction, places)
+        problems += _evidence(prediction, prepared, places)
+        warnings += _resamples(prediction, plan, places)
+    problems += _families(plan, places)
+    return problems, warnings
+
+
+def _placeholders(protocol: Protocol, places: Places) -> list[Problem]:
+    prose: list[tuple[tuple[str | int, ...], str | None]] = [
+        (("title",), protocol.title),
+        (("question",), protocol.question),
+        (("notes",), protocol.notes),
+    ]
+    prose += [(("predictions", name, "because"), spec.because) for name, spec in protocol.predictions.items()]
+    out = []
+    for path, text in prose:
+        found = _PLACEHOLDER.search(text or "")
+        if found:
+            out.append(Problem(f"a placeholder is no promise: `{found.group()}`", places(path)))
+    return out
+
+
+def _empty(prepared: Prepared, places: Places) -> list[Problem]:
+    """Metrics whose `among` holds no row for any arm, although it reads no outcome."""
+    out = []
+    for name, metric in prepared.plan.metrics.items():
+        if metric.kind is None or metric.among is None:
+            continue
+        if metric.among.columns & {"answered", "certified", "action"}:
+            continue
+        pieces = prepared.pieces[name, None]
+        if not any(piece.rows.any() for piece in pieces):
+            part = f" in the part `{metric.part}`" if metric.part else ""
+            out.append(Problem(f"no record of any arm is inside `among`{part}", places(("metrics", name, "among"))))
+    return out
+
+
+def _both_ways(prediction: PredictionPlan, places: Places) -> list[Problem]:
+    if prediction.claim.guard:
+        return []
+    path = ("predictions", prediction.id, "claim")
+    can_hold, can_fail = prediction.claim.root.can
+    out = []
+    if not can_fail:
+        out.append(Problem("this claim is true whatever the records say: it cannot fail", places(path)))
+    elif not can_hold:
+        out.append(Problem("this claim is false whatever the records say: it cannot hold", places(path)))
+    where = ("predictions", prediction.id, "falsified_if")
+    can = None
+    if prediction.support is not None:
+        can = support_outcomes(prediction.support)
+    elif prediction.falsifier is not None and not prediction.falsifier.guard:
+        can = prediction.falsifier.root.can
+    if can is not None and not can[0]:
+        out.append(Problem("this falsifier can never apply", places(where)))
+    if can is not None and not can[1]:
+        out.append(Problem("this falsifier always applies", places(where)))
+    return out
+
+
+def _claims(prediction: PredictionPlan) -> list[tuple[str, Claim]]:
+    out = [("claim", prediction.claim)]
+    if prediction.falsifier is not None:
+        out.append(("falsified_if", prediction.falsifier))
+    return out
+
+
+def _evidence(prediction: PredictionPlan, prepared: Prepared, places: Places) -> list[Problem]:
+    """Legs that the registered evidence cannot judge."""
+    kind = prediction.spec.evidence.kind
+    if kind not in ("interval", "exact"):
+        return []
+    out = []
+    for key, claim in _claims(prediction):
+        where = places(("predictions", prediction.id, key))
+        for leg in claim.legs:
+            if leg.point_only:
+                continue
+            if leg.op is None or (leg.op in ("==", "!=") and not leg.two_sided):
+                hint = "write `within [a, b]` for equality, or two one-sided predictions for a difference, or use"
+                if leg.op is None:
+                    hint = "use"
+                out.append(
+                    Problem(
+                        f"`{leg.text}` has no difference with an interval; {hint} `evidence: point` or {{support: p}} "
+                        "(point(c) judges one leg at the point)",
+                        where,
+                    )
+                )
+            elif kind == "exact":
+                if leg.two_sided or any(exact_of(leg, at, prepared) is None for at in range(len(leg.axes))):
+                    out.append(
+                        Problem(
+                            f"`{leg.text}`: exact evidence needs one rate against a number, or two rates over the same "
+                            "units, with one row a unit (reduce repeated answers with `samples: majority`)",
+                            where,
+                        )
+                    )
+    return out
+
+
+def legs_below(piece: Piece) -> int:
+    """The number of elementary legs a claim comes to, vectors folded out."""
+    match piece:
+        case Leg():
+            return 1
+        case Opposite():
+            return legs_below(piece.child)
+        case Branch():
+            return sum(legs_below(child) for child, _ in piece.children)
+        case Fold():
+            return legs_below(piece.child) * max((len(g) for g in piece.groups), default=0)
+
+
+def _resamples(prediction: PredictionPlan, plan: Plan, places: Places) -> list[Problem]:
+    if prediction.spec.evidence.kind != "interval" or plan.protocol.resampling is None:
+        return []
+    level = prediction.spec.level or plan.protocol.resampling.level
+    legs = legs_below(prediction.claim.root)
+    needed = 2 * legs / (1 - level)
+    if plan.resamples < needed - 1e-9:
+        return [
+            Problem(
+                f"warning: {plan.resamples} resamples are few for {legs} leg{'s' * (legs > 1)} at level {level:g}: "
+                f"an end of the corrected interval needs at least {int(-(-needed // 1))}",
+                places(("predictions", prediction.id)),
+            )
+        ]
+    return []
+
+
+def _families(plan: Plan, places: Places) -> list[Problem]:
+    families: dict[str, list[PredictionPlan]] = {}
+    out = []
+    default = plan.protocol.resampling.level if plan.protocol.resampling else 0.95
+    for prediction in plan.predictions:
+        if prediction.spec.family is None:
+            continue
+        families.setdefault(prediction.spec.family, []).append(prediction)
+        where = places(("predictions", prediction.id, "family"))
+        if prediction.spec.evidence.kind != "interval":
+            out.append(Problem("a family is judged by interval evidence", where))
+        if not isinstance(prediction.claim.root, Leg) or prediction.claim.root.op is None:
+            out.append(Problem("a member of a family has a single leg", where))
+    for name, members in families.items():
+        levels = {p.spec.level or default for p in members}
+        where = places(("predictions", members[-1].id, "family"))
+        if len(levels) > 1:
+            out.append(Problem(f"the family `{name}` has one level, found {', '.join(map(str, sorted(levels)))}", where))
+        if 2 * len(members) / (plan.resamples + 1) > 1 - min(levels) + 1e-12:
+            least = int(-(-2 * len(members) // (1 - min(levels)))) - 1
+            out.append(
+                Problem(
+                    f"{plan.resamples} resamples can never be enough for {len(members)} members at level "
+                    f"{min(levels):g}: at least {least} are needed",
+                    where,
+                )
+            )
+    return out
+
+
+def integrity(error: InputError) -> IntegrityError:
+    """The same problems, found where they mean that something registered has changed."""
+    return IntegrityError(*error.problems)

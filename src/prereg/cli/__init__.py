@@ -1,0 +1,1 @@
+"""The command line: parse, call, draw.  Only here anything is printed and an exit code chosen."""

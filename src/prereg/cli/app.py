@@ -1,0 +1,362 @@
+"""The commands: parse, call the stage of the same name, draw what came out."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+from enum import Enum
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from prereg.cli import output
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from prereg.errors import Problem
+
+app = typer.Typer(
+    name="prereg",
+    help="Pre-registered experiments for ML evaluation: check, lock, run, and see what held.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    add_completion=False,
+    rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+BUG = 70
+Root = Annotated[Path, typer.Option("--root", "-C", help="The project folder.", metavar="DIR")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of text.")]
+ProtocolFile = Annotated[Path, typer.Argument(help="A protocol.", metavar="PROTOCOL.yaml")]
+
+
+class FailOn(str, Enum):
+    """What makes `run` end with 1."""
+
+    surprise = "surprise"
+    failed = "failed"
+    falsified = "falsified"
+
+
+class _State:
+    json = False
+
+
+def execute(arguments: Sequence[str]) -> int:
+    """Run a command line; the exit code."""
+    from prereg.errors import PreregError
+
+    _State.json = "--json" in arguments
+    command = next((a for a in arguments if not a.startswith("-")), "prereg")
+    try:
+        code = app(args=list(arguments), standalone_mode=False)
+        return code if isinstance(code, int) else 0
+    except PreregError as error:
+        if _State.json:
+            output.emit(output.error_tree(command, error))
+        output.complain(str(p) for p in error.problems)
+        return error.exit_code
+    except (typer.Abort, KeyboardInterrupt):
+        output.complain(["interrupted"])
+        return 130
+    except BrokenPipeError:
+        sys.stderr.close()
+        return 0
+    except Exception as error:  # noqa: BLE001 - the last place that can tell a usage error from a bug
+        if hasattr(error, "format_message"):
+            output.complain([f"prereg: {error.format_message()}"])
+            return 2
+        traceback.print_exc()
+        output.complain(["prereg: this is a bug in prereg, not in your files; please report it with the lines above"])
+        return BUG
+
+
+def _version(value: bool) -> None:
+    if value:
+        import prereg
+
+        output.say(f"prereg {prereg.__version__}")
+        raise typer.Exit
+
+
+@app.callback()
+def _main(
+    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+) -> None:
+    del version
+
+
+def _project(root: Path) -> Any:
+    from prereg.project import Project
+
+    return Project.at(root)
+
+
+def _warn(warnings: Sequence[Problem]) -> None:
+    output.complain(str(w) for w in warnings)
+
+
+@app.command()
+def check(protocol: ProtocolFile, root: Root = Path(), json: Json = False) -> int:
+    """Read a protocol and its records and tell every problem, without writing anything."""
+    from prereg.check import check as stage
+
+    checked = stage(_project(root), protocol)
+    plan = checked.plan
+    told = {
+        "predictions": len(plan.predictions),
+        "metrics": len(plan.metrics),
+        "records": plan.records.rows,
+        "units": sum(len(p.units) for p in plan.layout.panels),
+        "policies": max((len(m.axes) for m in plan.metrics.values()), default=0),
+    }
+    if json:
+        output.emit(
+            {
+                "command": "check",
+                "exit_code": 0,
+                "protocol": checked.name,
+                "id": checked.protocol.id,
+                "warnings": [output.problem_tree(w) for w in checked.warnings],
+                **told,
+            }
+        )
+        return 0
+    _warn(checked.warnings)
+    output.say(
+        f"{checked.name}: ready to lock: {told['predictions']} predictions over {told['metrics']} metrics of "
+        f"{told['policies']} policies, {told['units']} units, {told['records']} records"
+    )
+    return 0
+
+
+@app.command()
+def lock(protocol: ProtocolFile, root: Root = Path(), json: Json = False) -> int:
+    """Freeze a protocol under the digest of everything that decides its verdicts."""
+    from prereg.check import check as stage
+    from prereg.lock import lock as freeze
+
+    project = _project(root)
+    checked = stage(project, protocol)
+    locked = freeze(project, checked)
+    path = project.name_of(locked.path)
+    if json:
+        output.emit(
+            {
+                "command": "lock",
+                "exit_code": 0,
+                "id": locked.registration.id,
+                "digest": locked.registration.digest,
+                "path": path,
+                "new": locked.new,
+                "warnings": [output.problem_tree(w) for w in checked.warnings],
+            }
+        )
+        return 0
+    _warn(checked.warnings)
+    if locked.new:
+        output.say(f"locked {locked.registration.id} as {locked.registration.short}: {path}")
+        output.say("commit it before you run it: the commit is what others can date")
+    else:
+        output.say(f"{locked.registration.id} is locked already as {locked.registration.short}: nothing changed")
+    return 0
+
+
+@app.command()
+def run(
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids of registrations; all current ones without any.", metavar="[ID]...")] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Workers; no result depends on their number.")] = 1,
+    fail_on: Annotated[list[FailOn] | None, typer.Option("--fail-on", help="End with 1 on such a verdict.")] = None,
+    root: Root = Path(),
+    json: Json = False,
+) -> int:
+    """Execute what was registered and write the ledger; an existing one is reproduced, never replaced."""
+    from prereg.run import chosen
+    from prereg.run import run as stage
+
+    project = _project(root)
+    registered = chosen(project, ids or [])
+    trees = []
+    code = 0
+    for one in registered:
+        with _progress(one.id) as (say_stage, tick):
+            outcome = stage(project, one, jobs, say_stage, tick)
+        fell = _fell(outcome.content["predictions"], fail_on or [])
+        code = max(code, 1 if fell else 0)
+        name = project.name_of(outcome.folder / "ledger.json")
+        trees.append(
+            {
+                "id": one.id,
+                "digest": one.digest,
+                "ledger": name,
+                "outcome": "reproduced" if outcome.reproduced else "written",
+                "notes": list(outcome.notes),
+                "fell_short": fell,
+                "content": outcome.content,
+            }
+        )
+        if not json:
+            _draw(project, one, outcome.content)
+            for note in outcome.notes:
+                output.say(f"note: {note}")
+            output.say(f"reproduced: {name} came out the same" if outcome.reproduced else f"written: {name}")
+            if fell:
+                output.say(f"fell short of --fail-on: {', '.join(fell)}")
+    if json:
+        output.emit({"command": "run", "exit_code": code, "runs": trees})
+    return code
+
+
+def _fell(predictions: list[dict[str, Any]], wanted: Sequence[FailOn]) -> list[str]:
+    """Primary predictions, guards left out, that fell short of what was asked for."""
+    names = {w.value for w in wanted}
+    out = []
+    for p in predictions:
+        if p["guard"] or p.get("tier", "primary") != "primary":
+            continue
+        bad = ("surprise" in names and p["surprise"]) or ("falsified" in names and p["verdict"] == "falsified")
+        if bad or ("failed" in names and p["verdict"] in ("failed", "falsified")):
+            out.append(p["id"])
+    return out
+
+
+def _progress(name: str) -> Any:
+    from contextlib import contextmanager
+
+    @contextmanager
+    def progress() -> Iterator[tuple[Any, Any]]:
+        if not sys.stderr.isatty() or _State.json:
+            yield (lambda _: None), (lambda _: None)
+            return
+        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+        console = output.console(stderr=True)
+        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
+        with Progress(*columns, console=console, transient=True) as bar:
+            task = bar.add_task(name, total=None)
+
+            def tick(total: int) -> None:
+                bar.update(task, total=total, advance=1)
+
+            yield (lambda stage: bar.update(task, description=f"{name}: {stage}")), tick
+
+    return progress()
+
+
+def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
+    from prereg.cli import render
+
+    protocol = registered.content["protocol"]
+    stored = {
+        "time": registered.envelope.get("time", ""),
+        "arm": protocol["data"]["arm"][0],
+        "degenerate": protocol["policies"]["degenerate"],
+    }
+    policies = project.results(registered.id) / registered.short / "policies.csv"
+    text = policies.read_text(encoding="utf-8") if policies.exists() else None
+    render.show_ledger(output.console(), content, protocol["title"], text, stored)
+
+
+@app.command()
+def show(
+    what: Annotated[str, typer.Argument(help="An id, or the file of a registration or ledger.", metavar="ID|FILE")],
+    policy: Annotated[str | None, typer.Option("--policy", help="Every metric of the policies with this name or value.")] = None,
+    registration: Annotated[bool, typer.Option("--registration", help="The registration, even where there is a ledger.")] = False,
+    root: Root = Path(),
+    json: Json = False,
+) -> int:
+    """Print a registration or a ledger so that a reader understands it in ten seconds."""
+    from prereg import ledger as ledgers
+    from prereg import registration as registrations
+    from prereg.cli import render
+
+    project = _project(root)
+    path = Path(what)
+    if path.suffix == ".json" or "/" in what:
+        return _show_file(project, path, json)
+    registered = registrations.current(project, what)
+    folder = project.results(registered.id) / registered.short
+    if policy is not None:
+        return _show_policy(project, folder, policy, json)
+    if registration or not (folder / "ledger.json").exists():
+        if json:
+            output.emit({"command": "show", "exit_code": 0, "kind": "registration", "digest": registered.digest, "content": registered.content})
+        else:
+            render.show_registration(output.console(), registered)
+        return 0
+    stored = ledgers.read(folder / "ledger.json", project.name_of(folder / "ledger.json"))
+    if json:
+        output.emit({"command": "show", "exit_code": 0, "kind": "ledger", "digest": stored.digest, "content": stored.content})
+    else:
+        _draw(project, registered, stored.content)
+    return 0
+
+
+def _show_file(project: Any, path: Path, json: bool) -> int:
+    from prereg import formats
+    from prereg import ledger as ledgers
+    from prereg import registration as registrations
+    from prereg.cli import render
+
+    name = project.name_of(path)
+    tree = formats.read_json(path, name)
+    kind = str(tree.get("format", "")).partition("/")[0] if isinstance(tree, dict) else ""
+    if kind == "prereg-ledger":
+        stored = ledgers.read(path, name)
+        if json:
+            output.emit({"command": "show", "exit_code": 0, "kind": "ledger", "digest": stored.digest, "content": stored.content})
+            return 0
+        bound = stored.content["registration"]
+        registered = next((r for r in registrations.of_id(project, str(bound["id"])) if r.digest == bound["digest"]), None)
+        if registered is None:
+            from prereg.errors import IntegrityError, Place, Problem
+
+            raise IntegrityError(Problem("its registration is not here", Place(name)))
+        _draw(project, registered, stored.content)
+        return 0
+    registered = registrations.read(path.resolve(), name)
+    if json:
+        output.emit({"command": "show", "exit_code": 0, "kind": "registration", "digest": registered.digest, "content": registered.content})
+    else:
+        render.show_registration(output.console(), registered)
+    return 0
+
+
+def _show_policy(project: Any, folder: Path, policy: str, json: bool) -> int:
+    import csv
+    import io
+
+    from rich.table import Table
+
+    from prereg.errors import MissingError, suggestion
+
+    path = folder / "policies.csv"
+    if not path.exists():
+        raise MissingError(f"{project.name_of(path)}: no such file; run the registration first")
+    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+    found = [r for r in rows if policy == r["policy"] or policy in r["policy"].split(" ")]
+    if not found:
+        raise MissingError(f"no policy is called `{policy}`{suggestion(policy, {r['policy'] for r in rows})}")
+    if json:
+        output.emit({"command": "show", "exit_code": 0, "kind": "policies", "rows": found})
+        return 0
+    table = Table(box=None, pad_edge=False)
+    names = [n for n in rows[0] if n == "policy" or n in ("part", "metric", "value", "numerator", "denominator", "n", "reason")]
+    for name in names:
+        table.add_column(name)
+    for row in found:
+        table.add_row(*[("⊥" if n == "value" and not row[n] else row[n]) for n in names])
+    output.console().print(table)
+    return 0
+
+
+@app.command()
+def schema() -> int:
+    """Print the JSON Schema of protocols, for editors."""
+    from prereg.schema import protocol_schema
+
+    output.emit(protocol_schema())
+    return 0

@@ -1,0 +1,254 @@
+"""Registrations and ledgers drawn for a reader: surprises first, reasons always, nothing hidden."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any
+
+from rich.table import Table
+from rich.text import Text
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from prereg.registration import Registration
+
+NOT_PROVEN = (
+    "that no other plan was registered elsewhere and dropped; that the records were not known when this was locked; "
+    "anything about units, arms or metrics other than those registered"
+)
+_STYLE = {"held": "green", "failed": "yellow", "falsified": "red"}
+
+
+def short(value: float | str | None) -> str:
+    """A number for reading: four significant decimals, ⊥ where it is undefined."""
+    if value is None:
+        return "⊥"
+    if isinstance(value, str):
+        return value
+    if value == int(value) and abs(value) < 1e6:
+        return str(int(value))
+    return f"{value:+.4f}" if abs(value) < 1e4 else f"{value:.6g}"
+
+
+def verdict_text(entry: dict[str, Any]) -> Text:
+    """`held`, `falsified`, or `failed (reason)`, coloured."""
+    word = entry["verdict"]
+    said = f"failed ({entry['reason']})" if word == "failed" else word
+    return Text(said, style=_STYLE.get(word, ""))
+
+
+def _interval(entry: dict[str, Any]) -> str:
+    interval = entry.get("interval")
+    if interval is None:
+        return f"p = {short(entry['p'])}" if entry.get("p") is not None else ""
+    return f"[{short(interval[0])}, {short(interval[1])}]"
+
+
+def _count(value: Any) -> str:
+    if value is None:
+        return ""
+    return " / ".join(map(str, value)) if isinstance(value, list) else str(value)
+
+
+def _n(entry: dict[str, Any]) -> str:
+    n, undefined = entry.get("n"), entry.get("n_undefined")
+    if n is None and entry.get("legs"):
+        return f"{len(entry['legs'])} legs"
+    out = _count(n)
+    left = undefined if isinstance(undefined, list) else [undefined or 0]
+    return f"{out} ({_count(undefined)} undefined)" if any(left) else out
+
+
+def ordered(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Surprises first, the rest in registered order."""
+    return sorted(predictions, key=lambda p: not p["surprise"])
+
+
+def verdict_table(predictions: list[dict[str, Any]], title: str) -> Table:
+    """One row per prediction."""
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False, show_edge=False)
+    for name in ("prediction", "verdict", "expected", "d", "interval", "support", "n", "claim"):
+        table.add_column(name, justify="right" if name in ("d", "support") else "left", overflow="fold")
+    for entry in predictions:
+        mark = "! " if entry["surprise"] else "  "
+        point = "" if entry.get("legs") is not None or entry.get("left") is None and entry["point"] is None and entry["reason"] is None else short(entry["point"])
+        table.add_row(
+            mark + entry["id"],
+            verdict_text(entry),
+            entry["anticipated"],
+            point,
+            _interval(entry),
+            "" if entry["support"] is None else f"{entry['support']:.3f}",
+            _n(entry),
+            Text(entry["claim"]),
+        )
+    return table
+
+
+def degenerate_table(policies: str, arm: str, names: tuple[str, ...]) -> Table | None:
+    """The degenerate policies, ⊥ for what they leave undefined; None where there are none."""
+    rows = [r for r in csv.DictReader(io.StringIO(policies)) if r.get(arm) in names]
+    if not rows:
+        return None
+    metrics = list(dict.fromkeys(r["metric"] for r in rows))
+    table = Table(title="Degenerate policies (⊥: undefined, never 0 and never 1)", title_justify="left", box=None, pad_edge=False)
+    table.add_column("policy")
+    for metric in metrics:
+        table.add_column(metric, justify="right")
+    for policy in dict.fromkeys(r["policy"] for r in rows):
+        cells = {r["metric"]: (r["value"] or f"⊥ {r['reason']}") for r in rows if r["policy"] == policy}
+        table.add_row(policy, *[_shown(cells.get(m, "")) for m in metrics])
+    return table
+
+
+def _shown(cell: str) -> str:
+    try:
+        value = float(cell)
+    except ValueError:
+        return cell
+    return f"{value:.3f}"
+
+
+def show_ledger(console: Console, content: dict[str, Any], title: str, policies: str | None, stored: dict[str, Any]) -> None:
+    """A ledger, so that a reader understands it in ten seconds."""
+    registration = content["registration"]
+    counts = content["counts"]
+    console.print(Text(f"{registration['id']}: {title}", style="bold"))
+    console.print(Text(f"registered as {registration['digest'][:12]}, {stored.get('time', '')}".rstrip(", ")))
+    if content.get("headline"):
+        console.print(Text(f"headline: {content['headline']}", style="red bold"))
+    told = f"{counts['held']} held, {counts['failed']} failed, {counts['falsified']} falsified; {counts['surprises']} surprise{'s' * (counts['surprises'] != 1)}"
+    console.print(Text(told, style="bold"))
+    console.print()
+    every = content["predictions"]
+    primary = [p for p in every if not p["guard"] and p.get("tier", "primary") == "primary"]
+    if primary:
+        console.print(verdict_table(ordered(primary), "Predictions (! differs from what was expected)"))
+    for tier in ("secondary", "exploratory"):
+        chosen = [p for p in every if not p["guard"] and p.get("tier") == tier]
+        if chosen:
+            console.print()
+            console.print(verdict_table(ordered(chosen), f"{tier.capitalize()} (outside the counts)"))
+    guards = [p for p in every if p["guard"]]
+    if guards:
+        console.print()
+        console.print(verdict_table(ordered(guards), "Guards (known answers, outside the counts)"))
+    _reports(console, content)
+    if policies is not None:
+        _degenerate(console, policies, stored)
+    _explain(console, every)
+    _dropped(console, content)
+    console.print()
+    console.print(Text(f"Not proven: {NOT_PROVEN}."))
+
+
+def _degenerate(console: Console, policies: str, stored: dict[str, Any]) -> None:
+    table = degenerate_table(policies, stored["arm"], tuple(stored["degenerate"]))
+    if table is not None:
+        console.print()
+        console.print(table)
+
+
+def _reports(console: Console, content: dict[str, Any]) -> None:
+    if not content.get("reports"):
+        return
+    console.print()
+    table = Table(title="Reports (estimates, never verdicts)", title_justify="left", box=None, pad_edge=False)
+    for name in ("report", "policy", "value", "interval", "n"):
+        table.add_column(name)
+    for report in content["reports"]:
+        for entry in report["values"]:
+            interval = entry["interval"]
+            table.add_row(
+                report["id"],
+                ", ".join(entry["policy"]),
+                short(entry["value"]) + (f" ({entry['reason']})" if entry["reason"] else ""),
+                "" if interval is None else f"[{short(interval[0])}, {short(interval[1])}]",
+                _count(entry["n"]),
+            )
+    console.print(table)
+
+
+_WHY = {
+    "no_variation": "every resample gave one value, so the interval is no evidence; register `evidence: exact` (one rate "
+    "against a number, or two rates over the same units), `point`, or more units",
+    "undefined": "the claim hangs on a value that is undefined; policies.csv says why, and defined(x) makes it a claim of its own",
+    "short": "true at the point, but the registered evidence was not met",
+    "contrary": "false at the point, and the registered falsifier stayed silent",
+    "not_applicable": "a prediction it was given, or a gate, was not held",
+    "not_measured": "its records were not measured",
+    "variants_disagree": "a variant that it must agree with came out otherwise",
+}
+
+
+def _explain(console: Console, predictions: list[dict[str, Any]]) -> None:
+    reasons = dict.fromkeys(p["reason"] for p in predictions if p["reason"])
+    if reasons:
+        console.print()
+    for reason in reasons:
+        console.print(Text(f"failed ({reason}): {_WHY.get(reason, '')}"))
+    if any(p.get("unpaired") for p in predictions):
+        console.print(Text("unpaired: two reductions of one leg left out different policies; they do not compare the same ones"))
+
+
+def _dropped(console: Console, content: dict[str, Any]) -> None:
+    arms = [a for a in content["data"].get("arms", []) if a["dropped"]]
+    if not arms:
+        return
+    console.print()
+    for arm in arms[:20]:
+        name = ", ".join(map(str, arm["arm"].values()))
+        console.print(
+            Text(f"{name}: {arm['dropped']} of {arm['units']} units dropped ({100 * arm['dropped_share']:.1f} %), because another arm has no row for them")
+        )
+    if len(arms) > 20:
+        console.print(Text(f"and {len(arms) - 20} more arms"))
+
+
+def show_registration(console: Console, registered: Registration) -> None:
+    """A registration: what is promised, before any result."""
+    protocol = registered.content["protocol"]
+    console.print(Text(f"{protocol['id']}: {protocol['title']}", style="bold"))
+    if protocol.get("question"):
+        console.print(Text(protocol["question"]))
+    console.print(Text(f"registered as {registered.digest}"))
+    console.print(Text(f"on {registered.envelope.get('time', '?')} by prereg {registered.envelope.get('prereg', '?')}; records existed when locked"))
+    console.print()
+    for entry in registered.content["data"]["files"]:
+        console.print(Text(f"records  {entry['path']}  {entry['rows']} rows  sha256 {entry['sha256'][:12]}…"))
+    for factor in registered.content["factors"]:
+        values = factor["values"]
+        shown = ", ".join(values[:8]) + (f" … ({len(values)})" if len(values) > 8 else "")
+        console.print(Text(f"factor   {factor['name']}: {shown}"))
+    split = registered.content["split"]
+    if split:
+        units: dict[str, int] = {}
+        for entry in split["counts"]:
+            units[entry["part"]] = units.get(entry["part"], 0) + entry["units"]
+        console.print(Text("parts    " + ", ".join(f"{part}: {count} units" for part, count in units.items())))
+    drawn = protocol["resampling"]
+    if drawn:
+        console.print(Text(f"resamples {drawn['resamples']}, seed {drawn['seed']}, level {drawn['level']:g}"))
+    console.print()
+    metrics = Table(title="Metrics", title_justify="left", box=None, pad_edge=False)
+    for name in ("metric", "kind", "parameters", "among", "part"):
+        metrics.add_column(name, overflow="fold")
+    for m in protocol["metrics"]:
+        parameters = ", ".join(f"{k}: {v}" for k, v in m["parameters"].items())
+        metrics.add_row(m["name"], m["kind"], Text(parameters), Text(str(m["among"] or "")), m["part"] or "")
+    console.print(metrics)
+    console.print()
+    table = Table(title="Predictions", title_justify="left", box=None, pad_edge=False)
+    for name in ("prediction", "claim", "evidence", "falsified if", "expected"):
+        table.add_column(name, overflow="fold")
+    for p in protocol["predictions"]:
+        evidence = p["evidence"]
+        kind = evidence["kind"] if evidence["support"] is None else f"support {evidence['support']:g}"
+        table.add_row(
+            p["id"], Text(" ".join(p["claim"].split())), kind, Text(p["falsified_if"] or "the opposite, by the same evidence"), p["anticipate"]
+        )
+    console.print(table)
+    console.print()
+    console.print(Text(f"Not proven: {NOT_PROVEN}."))

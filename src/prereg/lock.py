@@ -1,0 +1,240 @@
+"""Freeze a checked protocol under the digest of everything that decides its verdicts."""
+
+from __future__ import annotations
+
+import hashlib
+import platform
+import subprocess
+import sys
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from importlib import metadata, resources
+from typing import TYPE_CHECKING, Any
+
+import prereg
+from prereg import canonical, formats, manifest, registration
+from prereg.differences import Change, changes
+from prereg.draws import Stream
+from prereg.errors import IntegrityError, Place, Problem
+from prereg.metrics import KINDS
+from prereg.stored import to_stored
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prereg.check import Checked
+    from prereg.plan import Plan
+    from prereg.project import Project
+    from prereg.registration import Registration
+
+LANGUAGE = 1
+"""Version of the expression language."""
+RULES = {"split": 1, "resample": 1, "gate": 1, "judge": 1}
+"""Versions of the built-in rules that are no metric kind."""
+_PROBE = 4
+
+
+@dataclass(frozen=True)
+class Locked:
+    """The outcome of a lock."""
+
+    registration: Registration
+    path: Path
+    new: bool
+
+
+def content_of(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """Everything that is promised: the content of the registration."""
+    plan = checked.plan
+    protocol = to_stored(checked.protocol)
+    kinds = sorted({m.kind.name for m in plan.metrics.values() if m.kind is not None})
+    return {
+        "protocol": protocol,
+        "data": {
+            "prospective": False,
+            "files": manifest.with_rows(entries, plan.records.files),
+        },
+        **resolved_of(plan),
+        "parts": {
+            "language": LANGUAGE,
+            "metrics": {name: KINDS[name].version for name in kinds},
+            **RULES,
+        },
+    }
+
+
+def resolved_of(plan: Plan) -> dict[str, Any]:
+    """What was inferred or drawn from the records: a run must come to the same."""
+    used = sorted(plan.records.columns)
+    return {
+        "columns": [{"name": name, "type": _public(plan.records.columns[name].kind)} for name in used],
+        "factors": [{"name": name, "values": list(values)} for name, values in plan.environment.factors.items()],
+        "units": [
+            {
+                "dataset": panel.dataset,
+                **({"arm": list(panel.separate)} if panel.separate else {}),
+                "arms": len(panel.arms),
+                "units": len(panel.units),
+                "samples": panel.samples,
+            }
+            for panel in plan.layout.panels
+        ],
+        "split": _split(plan),
+        "streams": _streams(plan),
+    }
+
+
+def _public(kind: str) -> str:
+    return "number" if kind == "binary" else kind
+
+
+def _split(plan: Plan) -> dict[str, Any] | None:
+    if not plan.parts:
+        return None
+    assigned = []
+    counts = []
+    stratify = plan.protocol.split.stratify if plan.protocol.split else None
+    for panel, codes in zip(plan.layout.panels, plan.part_of, strict=True):
+        arm = list(panel.separate) if panel.separate else None
+        assigned.append([panel.dataset, arm, [[u, int(c)] for u, c in zip(panel.units, codes, strict=True)]])
+        strata = _strata(plan, panel, stratify or ())
+        for code, part in enumerate(plan.parts):
+            for stratum in sorted(set(strata)):
+                inside = sum(1 for s, c in zip(strata, codes, strict=True) if s == stratum and c == code)
+                entry = {"dataset": panel.dataset, "part": part, "stratum": stratum or None, "units": inside}
+                counts.append(entry if arm is None else {**entry, "arm": arm})
+    tree = {"parts": list(plan.parts), "assigned": assigned}
+    return {"parts": list(plan.parts), "digest": canonical.digest("split", tree), "counts": counts}
+
+
+def _strata(plan: Plan, panel: Any, names: tuple[str, ...]) -> list[str]:
+    from prereg.records import Column, as_text
+
+    if not names:
+        return [""] * len(panel.units)
+    found = [
+        panel.by_unit(n, as_text(Column(plan.kinds[n], panel.table.columns[n])), "the stratum") for n in names
+    ]
+    return [" / ".join(values) for values in zip(*found, strict=True)]
+
+
+def _streams(plan: Plan) -> list[dict[str, Any]]:
+    out = []
+    for (index, part), sample in plan.samples.items():
+        if sample.draws is None:
+            continue
+        stream: Stream = sample.draws.stream
+        entry: dict[str, Any] = {
+            "dataset": stream.dataset,
+            "part": stream.part,
+            "words": stream.first_words(),
+        }
+        separate = plan.layout.panels[index].separate
+        if separate:
+            entry["arm"] = list(separate)
+        out.append(entry)
+    return out
+
+
+def sources() -> str:
+    """A digest of the installed sources: says whether two runs used the same code of the built-in parts."""
+    hasher = hashlib.sha256()
+    root = resources.files(prereg)
+    names: list[tuple[str, Any]] = []
+
+    def visit(folder: Any, prefix: str) -> None:
+        for entry in folder.iterdir():
+            if entry.is_dir() and entry.name != "__pycache__":
+                visit(entry, f"{prefix}{entry.name}/")
+            elif entry.name.endswith((".py", ".lark")):
+                names.append((prefix + entry.name, entry))
+
+    visit(root, "")
+    for name, entry in sorted(names, key=lambda pair: pair[0]):
+        data = entry.read_bytes()
+        hasher.update(f"{len(name)}:{name}:{len(data)}:".encode())
+        hasher.update(data)
+    return hasher.hexdigest()
+
+
+def circumstances(root: Path) -> dict[str, Any]:
+    """Who, when and with what: nothing of it is hashed."""
+    return {
+        "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "prereg": prereg.__version__,
+        "python": platform.python_version(),
+        "numpy": metadata.version("numpy"),
+        "platform": f"{sys.platform} {platform.machine()}",
+        "commit": _commit(root),
+        "sources": sources(),
+    }
+
+
+def _commit(root: Path) -> str | None:
+    try:
+        out = subprocess.run(  # noqa: S603
+            ["git", "rev-parse", "--verify", "HEAD"],  # noqa: S607
+            cwd=root,
+            capture_output=True,
+            text=True,
+            timeout=10,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return None
+    return out.stdout.strip() if out.returncode == 0 else None
+
+
+def prepare(checked: Checked) -> tuple[dict[str, Any], str]:
+    """The content of a registration and its digest."""
+    entries = manifest.digests(checked.files)
+    content = content_of(checked, entries)
+    return content, canonical.digest(registration.KIND, content)
+
+
+def lock(project: Project, checked: Checked) -> Locked:
+    """Register a checked protocol.
+
+    Locking the same content again changes nothing.
+
+    Raises:
+        IntegrityError: where other content is registered under this id, the difference field by field.
+
+    """
+    content, digest = prepare(checked)
+    name = checked.protocol.id
+    path = project.registrations(name) / f"{digest[:12]}.json"
+    folder = project.registrations(name)
+    known = registration.of_id(project, name) if folder.is_dir() and any(folder.glob("*.json")) else []
+    for one in known:
+        if one.digest == digest:
+            return Locked(one, path, new=False)
+    if known:
+        raise _moved(registration.current(project, name), content)
+    envelope = {
+        **circumstances(project.root),
+        "protocol": {"path": checked.name, "sha256": canonical.file_digest(project.inside(checked.name))[0]},
+    }
+    try:
+        formats.write_atomic(path, registration.to_bytes(content, envelope), exclusive=True)
+    except FileExistsError:
+        return Locked(registration.read(path, project.name_of(path)), path, new=False)
+    return Locked(registration.read(path, project.name_of(path)), path, new=True)
+
+
+def _moved(before: Registration, content: dict[str, Any]) -> IntegrityError:
+    place = Place(before.name)
+    found = list(changes(before.content, content))
+    problems = [
+        Problem(
+            f"`{before.id}` is registered as {before.short}; a change is an amendment (prereg amend), not another lock",
+            place,
+        )
+    ]
+    problems += [Problem(f"differs: {change}", place) for change in found[:50]]
+    if len(found) > 50:
+        problems.append(Problem(f"and {len(found) - 50} more fields", place))
+    return IntegrityError(*problems)
+
+
+__all__ = ["Change", "Locked", "circumstances", "content_of", "lock", "prepare", "resolved_of", "sources"]

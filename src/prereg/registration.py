@@ -1,0 +1,148 @@
+"""A registration: what was promised, under the digest of its content, and the circumstances around it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from prereg import canonical, formats
+from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem, suggestion
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prereg.project import Project
+
+FORMAT = "prereg-registration/1"
+KIND = "registration"
+_MOST_BYTES = 50_000_000
+
+
+@dataclass(frozen=True)
+class Registration:
+    """One locked protocol."""
+
+    content: dict[str, Any]
+    envelope: dict[str, Any]
+    digest: str
+    name: str
+    """The file, as it is shown."""
+
+    @property
+    def id(self) -> str:
+        """The id of the protocol."""
+        return str(self.content["protocol"]["id"])
+
+    @property
+    def short(self) -> str:
+        """The first twelve digits of the digest: the name of its files."""
+        return self.digest[:12]
+
+    @property
+    def place(self) -> Place:
+        """The file, for messages."""
+        return Place(self.name)
+
+
+def to_bytes(content: dict[str, Any], envelope: dict[str, Any]) -> bytes:
+    """The file of a registration."""
+    digest = canonical.digest(KIND, content)
+    return formats.dump_json({"format": FORMAT, "digest": digest, "content": content, "envelope": envelope})
+
+
+def check_format(tree: object, wanted: str, name: str) -> dict[str, Any]:
+    """The tree of a file of a known format.
+
+    Raises:
+        IntegrityError: for another file, with the word `upgrade` for one from a newer version.
+
+    """
+    place = Place(name)
+    if not isinstance(tree, dict) or not isinstance(tree.get("format"), str):
+        raise IntegrityError(Problem(f"this is no {wanted.split('/')[0]} file: it names no format", place))
+    kind, _, version = tree["format"].partition("/")
+    known, _, current = wanted.partition("/")
+    if kind != known:
+        raise IntegrityError(Problem(f"found the format `{tree['format'][:60]}`, expected `{wanted}`", place))
+    if version != current:
+        newer = version.isdecimal() and int(version[:9]) > int(current)
+        hint = "upgrade prereg to read it" if newer else f"expected version {current}"
+        raise IntegrityError(Problem(f"the format `{tree['format'][:60]}` is not known here; {hint}", place))
+    return tree
+
+
+def read(path: Path, name: str) -> Registration:
+    """A registration, its digest recomputed from the stored content.
+
+    Raises:
+        IntegrityError: where digest, content or file name do not belong together.
+        MissingError: where there is no such file.
+
+    """
+    place = Place(name)
+    try:
+        tree = check_format(formats.read_json(path, name, max_bytes=_MOST_BYTES), FORMAT, name)
+    except MissingError:
+        raise
+    except InputError as error:
+        raise IntegrityError(*error.problems) from None
+    content, envelope = tree.get("content"), tree.get("envelope")
+    if not isinstance(content, dict) or not isinstance(envelope, dict) or set(tree) != {"format", "digest", "content", "envelope"}:
+        raise IntegrityError(Problem("a registration holds format, digest, content and envelope", place))
+    try:
+        found = canonical.digest(KIND, content)
+    except PreregError as error:
+        raise IntegrityError(Problem(f"the content has no canonical form: {error}", place)) from None
+    if tree.get("digest") != found:
+        raise IntegrityError(
+            Problem(f"the content does not have the registered digest: found {found[:12]}…, registered {str(tree.get('digest'))[:12]}…", place)
+        )
+    protocol = content.get("protocol")
+    if not isinstance(protocol, dict) or not isinstance(protocol.get("id"), str):
+        raise IntegrityError(Problem("the registered protocol has no id", place))
+    registration = Registration(content, envelope, found, name)
+    if path.stem != registration.short or path.parent.name != registration.id:
+        raise IntegrityError(
+            Problem(f"this registration belongs at registrations/{registration.id}/{registration.short}.json", place)
+        )
+    return registration
+
+
+def ids(project: Project) -> list[str]:
+    """The ids with a folder of registrations."""
+    folder = project.root / "registrations"
+    return sorted(p.name for p in folder.iterdir() if p.is_dir() and any(p.glob("*.json"))) if folder.is_dir() else []
+
+
+def of_id(project: Project, name: str) -> list[Registration]:
+    """All registrations of one id, oldest name first.
+
+    Raises:
+        MissingError: where there is none, with the nearest known id.
+
+    """
+    folder = project.registrations(name)
+    files = sorted(folder.glob("*.json")) if "/" not in name and folder.is_dir() else []
+    if not files:
+        known = ids(project)
+        hint = suggestion(name, known) or (f"; registered: {', '.join(known)}" if known else "")
+        raise MissingError(f"registrations/{name}: nothing is registered under this id{hint}")
+    return [read(path, project.name_of(path)) for path in files]
+
+
+def current(project: Project, name: str) -> Registration:
+    """The registration of an id that no amendment supersedes.
+
+    Raises:
+        IntegrityError: where several are current: one of them has to be superseded.
+
+    """
+    every = of_id(project, name)
+    parents = {r.content.get("amends", {}).get("digest") for r in every if isinstance(r.content.get("amends"), dict)}
+    heads = [r for r in every if r.digest not in parents]
+    if len(heads) != 1:
+        named = ", ".join(r.short for r in heads)
+        raise IntegrityError(
+            Problem(f"{len(heads)} current registrations ({named}); one must supersede the other", Place(f"registrations/{name}"))
+        )
+    return heads[0]

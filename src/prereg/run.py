@@ -1,0 +1,281 @@
+"""Execute exactly what was registered, and write a ledger, a table of policies and the attempt.
+
+The steps, in order: (1) the registration has its digest; (2) the protocol beside it still says the same;
+(3) the attempt is written; (4) the record files are those registered; (5) columns, split and streams come out
+as registered; (6) estimates and verdicts; (7) the record files are still the same; (8) an existing ledger is
+reproduced, never replaced; (9) results are written, the ledger last; (10) the attempt is completed.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from prereg import canonical, formats, judge, ledger, manifest, registration, table
+from prereg.attempts import begin
+from prereg.differences import changes
+from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
+from prereg.estimate import Prepared, estimate
+from prereg.lock import circumstances, resolved_of
+from prereg.questions import questions
+from prereg.readers import read_records
+from prereg.resolve import resolve
+from prereg.stored import from_stored, to_stored
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from prereg.estimate import Estimate
+    from prereg.plan import Plan
+    from prereg.project import Project
+    from prereg.registration import Registration
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came of running one registration."""
+
+    registration: Registration
+    content: dict[str, Any]
+    folder: Path
+    reproduced: bool
+    notes: tuple[str, ...]
+
+
+def chosen(project: Project, names: Sequence[str]) -> list[Registration]:
+    """The current registrations of the ids, or of all.
+
+    Raises:
+        MissingError: where nothing is registered, or nothing under an id.
+
+    """
+    known = list(names) or registration.ids(project)
+    if not known:
+        raise MissingError("nothing is registered here: registrations/ is empty or missing (prereg lock writes it)")
+    return [registration.current(project, name) for name in known]
+
+
+def run(
+    project: Project,
+    registered: Registration,
+    jobs: int = 1,
+    stage: Callable[[str], None] = lambda _: None,
+    tick: Callable[[int], None] = lambda _: None,
+) -> Outcome:
+    """Run one registration.
+
+    Args:
+        project: where it lives.
+        registered: what to run.
+        jobs: number of workers; changes no byte of the result.
+        stage: told what is being done.
+        tick: told the number of blocks, once per finished block.
+
+    Raises:
+        IntegrityError: where anything registered has changed, or the ledger cannot be reproduced.
+        MissingError: where records are missing.
+
+    """
+    notes = drift(project, registered)
+    attempt = begin(project, registered.id, registered.digest, "run", circumstances(project.root))
+    try:
+        content, csv, found = _execute(project, registered, jobs, stage, tick)
+        folder = project.results(registered.id) / registered.short
+        reproduced = _write(project, registered, folder, content, csv, notes)
+    except PreregError as error:
+        attempt.finish("refused", exit_code=error.exit_code, message=str(error)[:2000])
+        raise
+    except BaseException as error:
+        attempt.finish("stopped", message=type(error).__name__)
+        raise
+    del found
+    attempt.finish(
+        "reproduced" if reproduced else "written", ledger=canonical.digest(ledger.KIND, content), counts=content["counts"]
+    )
+    return Outcome(registered, content, folder, reproduced, tuple(notes))
+
+
+def drift(project: Project, registered: Registration) -> list[str]:
+    """Notes on cosmetic changes of the protocol since it was locked.
+
+    Raises:
+        IntegrityError: where the protocol says something else than was registered, field by field.
+
+    """
+    source = registered.envelope.get("protocol")
+    if not isinstance(source, dict) or not isinstance(source.get("path"), str):
+        raise IntegrityError(Problem("the envelope does not name the protocol", registered.place))
+    name = source["path"]
+    path = project.inside(name)
+    if not path.exists():
+        return [f"{name} is gone; the registration alone decides"]
+    if canonical.file_digest(path, name)[0] == source.get("sha256"):
+        return []
+    from prereg.protocol import read_protocol
+
+    try:
+        now = to_stored(read_protocol(formats.read_yaml(path, name)))
+    except InputError as error:
+        raise IntegrityError(
+            Problem(f"changed since it was locked as {registered.short}, and no longer readable", Place(name)), *error.problems
+        ) from None
+    found = list(changes(registered.content["protocol"], now))
+    if found:
+        raise IntegrityError(
+            Problem(f"changed since it was locked as {registered.short}; a change is an amendment (prereg amend)", Place(name)),
+            *[Problem(f"differs: {change}", Place(name)) for change in found[:50]],
+        )
+    return [f"{name} was edited since it was locked, but says the same (cosmetic)"]
+
+
+def _execute(
+    project: Project,
+    registered: Registration,
+    jobs: int,
+    stage: Callable[[str], None],
+    tick: Callable[[int], None],
+) -> tuple[dict[str, Any], bytes, Estimate]:
+    entries = registered.content["data"]["files"]
+    stage("hashing records")
+    manifest.verify(project, entries)
+    stage("reading records")
+    plan = plan_of(project, registered)
+    _as_registered(registered, plan)
+    stage("preparing metrics")
+    prepared = Prepared.of(plan)
+    stage("resampling")
+    found = estimate(prepared, jobs, tick)
+    stage("judging")
+    judgements = judge.judge(questions(plan, found))
+    manifest.verify(project, entries)
+    csv = table.to_bytes(plan, found)
+    return content_of(registered, plan, found, judgements, csv), csv, found
+
+
+def plan_of(project: Project, registered: Registration) -> Plan:
+    """The plan of a registration, from its stored protocol and the records.
+
+    Raises:
+        IntegrityError: where the registered protocol no longer resolves.
+
+    """
+
+    def place(path: tuple[str | int, ...], key: bool = False, offset: int | None = None) -> Place:
+        del path, key, offset
+        return registered.place
+
+    protocol = from_stored(registered.content["protocol"], registered.place)
+    files = manifest.files_of(project, registered.content["data"]["files"])
+    records = read_records(files, protocol.data.types)
+    try:
+        return resolve(protocol, records, place)
+    except InputError as error:
+        raise IntegrityError(*error.problems) from None
+
+
+def _as_registered(registered: Registration, plan: Plan) -> None:
+    """Columns, factors, units, split and streams must come out as they did when it was locked."""
+    now = resolved_of(plan)
+    found = [c for key in now for c in changes(registered.content.get(key), now[key], key)]
+    if found:
+        raise IntegrityError(
+            Problem("this prereg reads the same records differently than when they were registered", registered.place),
+            *[Problem(f"differs: {change}", registered.place) for change in found[:20]],
+        )
+
+
+def content_of(
+    registered: Registration, plan: Plan, found: Estimate, judgements: Sequence[judge.Judgement], csv: bytes
+) -> dict[str, Any]:
+    """The content of the ledger, numbers shortened."""
+    content: dict[str, Any] = {
+        "format": ledger.FORMAT,
+        "registration": {"id": registered.id, "digest": registered.digest},
+        "data": {"files": registered.content["data"]["files"], "arms": _arms(plan)},
+        "counts": judge.counts(judgements),
+        "headline": "void" if judge.void(judgements) else None,
+        "predictions": [j.to_tree() for j in judgements],
+        "reports": [_report(plan, i, found) for i in range(len(plan.reports))],
+        "policies": {"sha256": hashlib.sha256(csv).hexdigest(), "rows": csv.count(b"\n") - 1},
+    }
+    short: dict[str, Any] = ledger.shortened(content)
+    return short
+
+
+def _arms(plan: Plan) -> list[dict[str, Any]]:
+    """Per arm and dataset: units seen and dropped, because a comparison hangs on who lost what."""
+    out = []
+    for key, seen in plan.layout.seen.items():
+        arm = dict(zip(plan.arm_factors, key, strict=False))
+        if plan.dataset_factor is not None:
+            arm[plan.dataset_factor] = key[-1]
+        dropped = plan.layout.dropped[key]
+        out.append({"arm": arm, "units": seen, "dropped": dropped, "dropped_share": dropped / seen})
+    return out
+
+
+def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
+    import numpy as np
+
+    from prereg.intervals import percentile_interval
+    from prereg.values import REASONS
+
+    report, leg = plan.reports[i], found.reports[i]
+    level = plan.protocol.resampling.level if plan.protocol.resampling else None
+    values = []
+    facts = leg.point.facts
+    for at in range(len(report.term.axes)):
+        column = leg.data[:, at]
+        drawn = column[1:][~np.isnan(column[1:])]
+        interval = None
+        if level is not None and plan.resamples and 2 * len(drawn) >= plan.resamples and not np.isnan(column[0]):
+            interval = list(map(float, percentile_interval(drawn, level)))
+        counts = [] if facts is None else [int(n[at]) for n, _ in facts.counts]
+        values.append(
+            {
+                "policy": list(report.term.axes.keys[at]),
+                "value": None if np.isnan(column[0]) else float(column[0]),
+                "interval": interval,
+                "resamples_defined": len(drawn),
+                "n": counts[0] if len(counts) == 1 else counts,
+                "reason": None if facts is None else REASONS[int(facts.reasons[at])] or None,
+            }
+        )
+    return {"id": report.id, "expression": " ".join(report.text.split()), "factors": list(report.term.axes.factors), "level": level, "values": values}
+
+
+def _write(
+    project: Project, registered: Registration, folder: Path, content: dict[str, Any], csv: bytes, notes: list[str]
+) -> bool:
+    """Write the results, or say that those that are there were reproduced."""
+    path = folder / "ledger.json"
+    if path.exists():
+        return _reproduce(project, path, folder, content, csv)
+    del notes
+    envelope = circumstances(project.root)
+    data = ledger.to_bytes(content, envelope)
+    formats.write_atomic(folder / "policies.csv", csv)
+    try:
+        formats.write_atomic(path, data, exclusive=True)
+    except FileExistsError:  # another run was faster: it must have found the same
+        return _reproduce(project, path, folder, content, csv)
+    return False
+
+
+def _reproduce(project: Project, path: Path, folder: Path, content: dict[str, Any], csv: bytes) -> bool:
+    name = project.name_of(path)
+    stored = ledger.read(path, name)
+    if canonical.digest(ledger.KIND, content) != stored.digest:
+        found = list(changes(stored.content, content))
+        raise IntegrityError(
+            Problem("the ledger is not reproduced; it was left as it is", Place(name)),
+            *[Problem(f"differs: {change}", Place(name)) for change in found[:20]],
+        )
+    policies = folder / "policies.csv"
+    if not policies.exists():
+        formats.write_atomic(policies, csv)
+    elif policies.read_bytes() != csv:
+        raise IntegrityError(Problem("the table of policies is not reproduced; it was left as it is", Place(project.name_of(policies))))
+    return True

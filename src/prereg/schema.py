@@ -1,0 +1,65 @@
+"""The JSON Schema of protocols: the sections of `protocol`, and the metric kinds with their parameters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from prereg.metrics import KINDS, Kind, Parameter
+from prereg.protocol import Protocol
+
+_EXPRESSION = {"type": ["string", "number", "boolean"], "description": "an expression"}
+
+
+def _parameter(p: Parameter) -> dict[str, Any]:
+    if p.of_rows:
+        return _EXPRESSION
+    if p.kind == "choice":
+        return {"enum": list(p.choices), "default": p.default}
+    out: dict[str, Any] = {"type": "integer" if p.kind == "integer" else "number"}
+    if p.default is not None:
+        out["default"] = p.default
+    return out
+
+
+def _kind(kind: Kind) -> dict[str, Any]:
+    properties = {p.name: _parameter(p) for p in kind.parameters}
+    required = [p.name for p in kind.parameters if p.required]
+    mapping: dict[str, Any] = {
+        "type": "object",
+        "properties": properties,
+        "additionalProperties": False,
+        "description": f"{kind.reads}; undefined: {kind.undefined_when}",
+    }
+    if required:
+        mapping["required"] = required
+    if kind.name in properties:
+        return {"anyOf": [_EXPRESSION, mapping], "description": mapping["description"]}
+    return mapping
+
+
+def metric_schema() -> dict[str, Any]:
+    """One metric: exactly one kind, and what all kinds share."""
+    kinds: dict[str, Any] = {name: _kind(kind) for name, kind in KINDS.items()}
+    kinds["value"] = {**_EXPRESSION, "description": "an expression over other metrics and factors"}
+    common = {
+        "part": {"type": "string", "description": "the part of the split that is read"},
+        "among": _EXPRESSION,
+        "per": {"type": "string", "description": "a column that splits the metric by category"},
+        "show": {"enum": ["wilson"]},
+    }
+    return {
+        "type": "object",
+        "properties": {**kinds, **common},
+        "additionalProperties": False,
+        "oneOf": [{"required": [name]} for name in kinds],
+    }
+
+
+def protocol_schema() -> dict[str, Any]:
+    """The whole schema (draft 2020-12)."""
+    tree = Protocol.model_json_schema()
+    tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    tree["title"] = "prereg protocol, version 1"
+    tree["properties"]["metrics"]["additionalProperties"] = metric_schema()
+    tree["properties"]["metrics"].pop("patternProperties", None)
+    return tree
