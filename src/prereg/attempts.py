@@ -39,7 +39,9 @@ class Attempt:
 
     def to_bytes(self) -> bytes:
         """The file of the attempt."""
-        return formats.dump_json({"format": FORMAT, "digest": self.digest, "start": self.start, "end": self.end})
+        return formats.dump_json(
+            {"format": FORMAT, "digest": self.digest, "start": self.start, "end": self.end}
+        )
 
     def finish(self, outcome: str, **more: Any) -> None:
         """Complete the file: what came of the attempt."""
@@ -80,7 +82,14 @@ def begin(project: Project, name: str, registration: str, kind: str, envelope: d
         damaged = None
     seen = {digest for attempt in earlier for digest in attempt.start.get("after", [])}
     heads = sorted(a.digest for a in earlier if a.digest not in seen)
-    start = {"id": name, "registration": registration, "kind": kind, "time": _now(), "after": heads, **envelope}
+    start = {
+        "id": name,
+        "registration": registration,
+        "kind": kind,
+        "time": _now(),
+        "after": heads,
+        **envelope,
+    }
     if damaged is not None:
         start["damaged"] = damaged
     stamp = start["time"].replace("-", "").replace(":", "")

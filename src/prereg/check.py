@@ -121,7 +121,9 @@ def _empty(prepared: Prepared, places: Places) -> list[Problem]:
         pieces = prepared.pieces[name, None]
         if not any(piece.rows.any() for piece in pieces):
             part = f" in the part `{metric.part}`" if metric.part else ""
-            out.append(Problem(f"no record of any arm is inside `among`{part}", places(("metrics", name, "among"))))
+            out.append(
+                Problem(f"no record of any arm is inside `among`{part}", places(("metrics", name, "among")))
+            )
     return out
 
 
@@ -236,7 +238,11 @@ def _families(plan: Plan, places: Places) -> list[Problem]:
         levels = {p.spec.level or default for p in members}
         where = places(("predictions", members[-1].id, "family"))
         if len(levels) > 1:
-            out.append(Problem(f"the family `{name}` has one level, found {', '.join(map(str, sorted(levels)))}", where))
+            out.append(
+                Problem(
+                    f"the family `{name}` has one level, found {', '.join(map(str, sorted(levels)))}", where
+                )
+            )
         if 2 * len(members) / (plan.resamples + 1) > 1 - min(levels) + 1e-12:
             least = int(-(-2 * len(members) // (1 - min(levels)))) - 1
             out.append(

@@ -66,7 +66,7 @@ def changes(before: Any, after: Any, path: str = "") -> Iterator[Change]:
             for i, (a, b) in enumerate(zip(before, after, strict=True)):
                 yield from changes(a, b, f"{path}[{i}]")
             return
-    if type(before) is not type(after) and not (_number(before) and _number(after)) or before != after:
+    if (type(before) is not type(after) and not (_number(before) and _number(after))) or before != after:
         yield Change(path, before, after)
 
 

@@ -28,7 +28,16 @@ if TYPE_CHECKING:
 _BLOCK_CELLS = 2_000_000
 _MOST_ROWS = 256
 _FROM_INPUTS = tuple(
-    CODE[r] for r in ("missing", "vacuous", "single_class", "empty_category", "not_deployed", "no_partner", "excluded")
+    CODE[r]
+    for r in (
+        "missing",
+        "vacuous",
+        "single_class",
+        "empty_category",
+        "not_deployed",
+        "no_partner",
+        "excluded",
+    )
 )
 
 
@@ -93,7 +102,9 @@ class Prepared:
             ]
             for which in metric.degenerate:
                 panels = plan.degenerate[which]
-                out.pieces[name, which] = [_piece(plan, metric, panel, i, {}) for i, panel in enumerate(panels)]
+                out.pieces[name, which] = [
+                    _piece(plan, metric, panel, i, {}) for i, panel in enumerate(panels)
+                ]
         return out
 
     def policies(self) -> int:
@@ -271,7 +282,9 @@ class Block:
 
         units = np.concatenate([p.units for p in pieces]).astype(np.int64)
         rows = np.concatenate([p.rows for p in pieces])
-        self.details[metric.name, degenerate] = Detail(data[0], reasons, rows, point("numerator"), point("denominator"))
+        self.details[metric.name, degenerate] = Detail(
+            data[0], reasons, rows, point("numerator"), point("denominator")
+        )
         gone = np.isnan(data[0]).astype(np.int64)
         return Result(data, Facts(reasons, ((units, gone),)))
 

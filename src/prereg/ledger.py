@@ -75,7 +75,11 @@ def read(path: Path, name: str) -> Ledger:
     except InputError as error:
         raise IntegrityError(*error.problems) from None
     content, envelope = tree.get("content"), tree.get("envelope")
-    if not isinstance(content, dict) or not isinstance(envelope, dict) or set(tree) != {"format", "digest", "content", "envelope"}:
+    if (
+        not isinstance(content, dict)
+        or not isinstance(envelope, dict)
+        or set(tree) != {"format", "digest", "content", "envelope"}
+    ):
         raise IntegrityError(Problem("a ledger holds format, digest, content and envelope", place))
     found = canonical.digest(KIND, content)
     if tree.get("digest") != found:

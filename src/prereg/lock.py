@@ -68,7 +68,9 @@ def resolved_of(plan: Plan) -> dict[str, Any]:
     used = sorted(plan.records.columns)
     return {
         "columns": [{"name": name, "type": _public(plan.records.columns[name].kind)} for name in used],
-        "factors": [{"name": name, "values": list(values)} for name, values in plan.environment.factors.items()],
+        "factors": [
+            {"name": name, "values": list(values)} for name, values in plan.environment.factors.items()
+        ],
         "units": [
             {
                 "dataset": panel.dataset,
@@ -172,7 +174,7 @@ def circumstances(root: Path) -> dict[str, Any]:
 
 def _commit(root: Path) -> str | None:
     try:
-        out = subprocess.run(  # noqa: S603
+        out = subprocess.run(
             ["git", "rev-parse", "--verify", "HEAD"],  # noqa: S607
             cwd=root,
             capture_output=True,

@@ -58,7 +58,8 @@ class RowTable:
     def partition(self, groups: int, seed: int) -> np.ndarray:
         """A seeded group number per row: units in the order of their keys, cut into runs of equal size."""
         units = sorted(
-            set(self.names), key=lambda name: (hashlib.sha256(f"{seed}\0partition\0{name}".encode()).digest(), name)
+            set(self.names),
+            key=lambda name: (hashlib.sha256(f"{seed}\0partition\0{name}".encode()).digest(), name),
         )
         group = {name: float(rank * groups // len(units)) for rank, name in enumerate(units)}
         return np.array([group[name] for name in self.names])
@@ -127,7 +128,9 @@ class Panel:
             at = int(differs[0])
             name_of = self.units[int(unit[at])]
             shown = sorted({_level(cells, int(codes[at])), _level(cells, int(first[unit[at]]))})
-            raise InputError(f"column {name}: unit `{name_of}` has two values ({', '.join(shown)}); {what} is one per unit")
+            raise InputError(
+                f"column {name}: unit `{name_of}` has two values ({', '.join(shown)}); {what} is one per unit"
+            )
         if (first < 0).any():
             lost = self.units[int(np.flatnonzero(first < 0)[0])]
             raise InputError(f"column {name}: unit `{lost}` has no value; {what} needs one for every unit")
@@ -149,7 +152,7 @@ class Layout:
     dropped: dict[Key, int]
 
 
-def lay_out(  # noqa: PLR0915 - one pass over the rows, in the order of its steps
+def lay_out(
     records: Records,
     kept: np.ndarray,
     arms: Sequence[Cells],
@@ -270,7 +273,9 @@ def _joint(codes: list[np.ndarray], levels: list[tuple[str, ...]]) -> tuple[np.n
         return inverse, [(levels[0][i],) for i in used]
     stacked = np.stack(codes, axis=1)
     used, inverse = np.unique(stacked, axis=0, return_inverse=True)
-    return inverse.reshape(-1), [tuple(level[i] for level, i in zip(levels, row, strict=True)) for row in used]
+    return inverse.reshape(-1), [
+        tuple(level[i] for level, i in zip(levels, row, strict=True)) for row in used
+    ]
 
 
 def _ranked(sample: Cells | None, kept: np.ndarray) -> tuple[np.ndarray, tuple[str, ...]]:

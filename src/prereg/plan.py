@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol as Interface
+from typing import TYPE_CHECKING, Any
+from typing import Protocol as Interface
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -86,7 +86,11 @@ class Project:
         lost: list[Problem] = []
         for pattern in patterns:
             if self._leaves(pattern):
-                problems.append(Problem(f"`{pattern}` leads out of the project: a path is relative, without a way out", place))
+                problems.append(
+                    Problem(
+                        f"`{pattern}` leads out of the project: a path is relative, without a way out", place
+                    )
+                )
                 continue
             names = list(self._matches(base, pattern))
             if not names:

@@ -52,7 +52,11 @@ def _texts(value: object) -> object:
 
 
 def _evidence(value: object) -> object:
-    return {"kind": value} if isinstance(value, str) else ({"kind": "support", **value} if isinstance(value, dict) else value)
+    return (
+        {"kind": value}
+        if isinstance(value, str)
+        else ({"kind": "support", **value} if isinstance(value, dict) else value)
+    )
 
 
 Expression = Annotated[
@@ -63,7 +67,9 @@ Expression = Annotated[
 Texts = Annotated[
     tuple[str, ...],
     BeforeValidator(_texts),
-    WithJsonSchema({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
+    WithJsonSchema(
+        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
+    ),
     Field(min_length=1),
 ]
 Thresholds = Annotated[
@@ -73,7 +79,9 @@ Thresholds = Annotated[
     WithJsonSchema({"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}),
 ]
 Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_.][a-z0-9]+)*$", max_length=64)]
-PredictionId = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9]+([-_.$][A-Za-z0-9]+)*$", max_length=100)]
+PredictionId = Annotated[
+    str, StringConstraints(pattern=r"^[A-Za-z0-9]+([-_.$][A-Za-z0-9]+)*$", max_length=100)
+]
 Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
 Seed = Annotated[int, Field(ge=0, le=2**53)]
 Level = Annotated[float, Field(gt=0, lt=1)]
@@ -107,7 +115,9 @@ class Data(Section):
     @model_validator(mode="after")
     def _samples(self) -> Data:
         if self.samples is not None and self.sample is None:
-            raise ValueError("`samples` says what becomes of repeated answers; name their column with `sample`")
+            raise ValueError(
+                "`samples` says what becomes of repeated answers; name their column with `sample`"
+            )
         return self
 
 
@@ -279,32 +289,41 @@ def shape_problems(
         name = str(path[-1]) if path else ""
         if kind == "extra_forbidden":
             known = _fields(model, path[:-1])
-            yield Problem(f"unknown key `{name}`{suggestion(name, known) or _known(known)}", place(path, key=True))
+            yield Problem(
+                f"unknown key `{name}`{suggestion(name, known) or _known(known)}", place(path, key=True)
+            )
         elif kind == "missing":
-            yield Problem(f"`{name}` is missing in {'.'.join(map(str, path[:-1])) or 'the protocol'}", place(path[:-1], key=True))
+            yield Problem(
+                f"`{name}` is missing in {'.'.join(map(str, path[:-1])) or 'the protocol'}",
+                place(path[:-1], key=True),
+            )
         elif kind in _NOUNS:
             yield Problem(f"{where}: found {_spoken(item['input'])}, expected {_NOUNS[kind]}", place(path))
         elif kind in ("literal_error", "enum"):
             wanted = str(context.get("expected", "")).replace("'", "`")
             yield Problem(
-                f"{where}: found {_spoken(item['input'])}, expected {wanted}{_near(item['input'], wanted)}", place(path)
+                f"{where}: found {_spoken(item['input'])}, expected {wanted}{_near(item['input'], wanted)}",
+                place(path),
             )
         elif kind == "string_pattern_mismatch":
             at_key = name == "[key]"
             shown = _spoken(item["input"])
-            yield Problem(f"{where}: {shown} is not a plain name ({_pattern_words(str(context.get('pattern')))})", place(path[:-1] if at_key else path, key=at_key))
+            yield Problem(
+                f"{where}: {shown} is not a plain name ({_pattern_words(str(context.get('pattern')))})",
+                place(path[:-1] if at_key else path, key=at_key),
+            )
         elif kind == "value_error":
             yield Problem(f"{where}: {context.get('error', item['msg'])}", place(path))
         else:
             message = str(item["msg"])
-            yield Problem(f"{where}: {message[0].lower()}{message[1:]}, found {_spoken(item['input'])}", place(path))
+            yield Problem(
+                f"{where}: {message[0].lower()}{message[1:]}, found {_spoken(item['input'])}", place(path)
+            )
 
 
 def _existing(path: Steps, tree: object) -> Iterator[str | int]:
     for step in path:
-        if isinstance(tree, dict) and step in tree:
-            tree = tree[step]
-        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
+        if (isinstance(tree, dict) and step in tree) or (isinstance(tree, list) and isinstance(step, int) and step < len(tree)):
             tree = tree[step]
         else:
             continue
@@ -337,13 +356,19 @@ def _known(names: list[str]) -> str:
 
 
 def _near(value: object, wanted: str) -> str:
-    return suggestion(value, wanted.replace("`", "").replace(" or ", ", ").split(", ")) if isinstance(value, str) else ""
+    return (
+        suggestion(value, wanted.replace("`", "").replace(" or ", ", ").split(", "))
+        if isinstance(value, str)
+        else ""
+    )
 
 
 def _pattern_words(pattern: str) -> str:
     if "a-zA-Z_" in pattern or "A-Za-z_" in pattern:
         return "letters, digits and `_`, not beginning with a digit"
-    return "letters and digits, with single `-`, `_` or `.` between them" + ("" if "A-Z" in pattern else "; lower case")
+    return "letters and digits, with single `-`, `_` or `.` between them" + (
+        "" if "A-Z" in pattern else "; lower case"
+    )
 
 
 def _spoken(value: object) -> str:

@@ -22,7 +22,9 @@ def questions(plan: Plan, estimate: Estimate) -> tuple[judge.Question, ...]:
     """One question per prediction, in registered order."""
     level = plan.protocol.resampling.level if plan.protocol.resampling else 0.95
     out = []
-    for prediction, legs, falsifier in zip(plan.predictions, estimate.claims, estimate.falsifiers, strict=True):
+    for prediction, legs, falsifier in zip(
+        plan.predictions, estimate.claims, estimate.falsifiers, strict=True
+    ):
         spec = prediction.spec
         out.append(
             judge.Question(
@@ -67,7 +69,9 @@ def _expand(piece: compiled.Piece, at: int, legs: Sequence[LegEstimate], prepare
         case compiled.Opposite():
             return judge.Not(_expand(piece.child, at, legs, prepared), _named(piece.text, piece, at))
         case compiled.Branch():
-            children = tuple(_expand(child, int(where[at]), legs, prepared) for child, where in piece.children)
+            children = tuple(
+                _expand(child, int(where[at]), legs, prepared) for child, where in piece.children
+            )
             return judge.Junction(piece.op, children, _named(piece.text, piece, at))  # type: ignore[arg-type]
         case compiled.Fold():
             inner = tuple(_expand(piece.child, int(i), legs, prepared) for i in piece.groups[at])
@@ -152,7 +156,9 @@ def exact_of(leg: compiled.Leg, at: int, prepared: Prepared) -> judge.OneRate | 
     return judge.OneRate(int((hits > 0).sum()), len(rows), leg.flipped)
 
 
-def _units(rate: compiled.Rate, at: int, prepared: Prepared) -> tuple[np.ndarray, np.ndarray, tuple[int, int]] | None:
+def _units(
+    rate: compiled.Rate, at: int, prepared: Prepared
+) -> tuple[np.ndarray, np.ndarray, tuple[int, int]] | None:
     """Hits and rows of a rate per unit (or cluster), and the sample they come from; None for other kinds."""
     pieces = prepared.pieces.get((rate.name, rate.degenerate), [])
     position = int(rate.where[at])

@@ -23,7 +23,7 @@ from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.records import Column, Records, text_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
     from pathlib import Path
 
 MOST_BYTES = 4 * 1024**3
@@ -89,7 +89,11 @@ def _read(name: str, path: Path) -> _Table:
     if suffix == ".parquet":
         return _parquet(name, path)
     if suffix not in (".csv", ".jsonl", ".ndjson"):
-        raise InputError(Problem(f"unknown kind of records `{suffix}`; read are .csv, .jsonl, .ndjson, .parquet", Place(name)))
+        raise InputError(
+            Problem(
+                f"unknown kind of records `{suffix}`; read are .csv, .jsonl, .ndjson, .parquet", Place(name)
+            )
+        )
     try:
         if path.stat().st_size > MOST_BYTES:
             raise InputError(Problem("larger than 4 GiB; split it or write Parquet", Place(name)))
@@ -126,7 +130,9 @@ def _csv(name: str, content: str) -> _Table:
                 rows.append(row)
                 table.lines.append(begin)
             elif row:  # an empty line between records is no record
-                problems.append(Problem(f"found {len(row)} cells, expected {width} as in the header", Place(name, begin)))
+                problems.append(
+                    Problem(f"found {len(row)} cells, expected {width} as in the header", Place(name, begin))
+                )
                 if len(problems) > _SHOWN:
                     break
     except csv.Error as error:
@@ -238,7 +244,9 @@ def _same_columns(tables: list[_Table]) -> None:
         new = [x for x in other.columns if x not in first.columns]
         if lost or new:
             said = [f"lacks `{x}`" for x in lost[:3]] + [f"has `{x}` besides" for x in new[:3]]
-            raise InputError(Problem(f"other columns than {first.name}: {', '.join(said)}", Place(other.name, 1)))
+            raise InputError(
+                Problem(f"other columns than {first.name}: {', '.join(said)}", Place(other.name, 1))
+            )
 
 
 def _number_column(data: np.ndarray, missing: np.ndarray) -> Column:
@@ -254,7 +262,7 @@ def _text_column(
     if wanted != "text":
         present = [x for x in cells if x] if missing.any() else cells
         column = _try_numbers(name, cells, present, missing, wanted, records, problems)
-        if column is not None or problems and problems[-1].message.startswith(f"column {name}:"):
+        if column is not None or (problems and problems[-1].message.startswith(f"column {name}:")):
             return column
         lowered = {x.lower() for x in set(present)}
         if present and lowered <= {"true", "false"} and wanted in (None, "truth"):
@@ -262,15 +270,24 @@ def _text_column(
             data = np.array([truth.get(x, False) for x in cells], dtype=bool)[None, :]
             return Column(TRUTH, Cells(TRUTH, data, missing[None, :] if missing.any() else None))
         if wanted is not None:
-            good = (lambda x: x.lower() in ("true", "false")) if wanted == "truth" else (lambda x: bool(_NUMBER.match(x)))
+            good = (
+                (lambda x: x.lower() in ("true", "false"))
+                if wanted == "truth"
+                else (lambda x: bool(_NUMBER.match(x)))
+            )
             rows = [i for i, x in enumerate(cells) if x and not good(x)]
             spoken = "true or false" if wanted == "truth" else "a number"
-            problems += records.problem(rows, lambda r: f"column {name}: found `{cells[r][:40]}`, expected {spoken}")
+            problems += records.problem(
+                rows, lambda r: f"column {name}: found `{cells[r][:40]}`, expected {spoken}"
+            )
             return None
     odd = None
     if wanted is None:
         odd = next((i for i, x in enumerate(cells) if x and not _NUMBER.match(x)), None)
-        if odd is not None and sum(1 for x in cells[:1000] if x and not _NUMBER.match(x)) > len(cells[:1000]) // 2:
+        if (
+            odd is not None
+            and sum(1 for x in cells[:1000] if x and not _NUMBER.match(x)) > len(cells[:1000]) // 2
+        ):
             odd = None
     return Column(TEXT, text_cells(unicodedata.normalize("NFC", x) if x else None for x in cells), odd)
 
@@ -290,10 +307,17 @@ def _try_numbers(
     joined = "\n".join(present)
     if _ODD.search(joined):
         distinct = {x for x in set(present) if not _NUMBER.match(x)}
-        if distinct and {x.lower() for x in distinct} <= _WILD and (len(distinct) < len(set(present)) or wanted):
+        if (
+            distinct
+            and {x.lower() for x in distinct} <= _WILD
+            and (len(distinct) < len(set(present)) or wanted)
+        ):
             rows = [i for i, x in enumerate(cells) if x in distinct]
             problems += records.problem(
-                rows, lambda r: f"column {name}: `{cells[r]}` is no number; leave the cell empty where it is missing"
+                rows,
+                lambda r: (
+                    f"column {name}: `{cells[r]}` is no number; leave the cell empty where it is missing"
+                ),
             )
         return None
     try:
@@ -302,7 +326,9 @@ def _try_numbers(
         return None
     if np.isinf(values).any():
         rows = [i for i, x in enumerate(cells) if x and math.isinf(float(x))]
-        problems += records.problem(rows, lambda r: f"column {name}: `{cells[r][:40]}` is too large for a double")
+        problems += records.problem(
+            rows, lambda r: f"column {name}: `{cells[r][:40]}` is too large for a double"
+        )
         return None
     data = np.zeros(len(cells))
     data[~missing] = values
@@ -319,7 +345,9 @@ def _typed_column(
         return Column("nested", Cells(TEXT, np.zeros((1, len(cells)), dtype=np.int64), None, ("",)))
     wild = [i for i, x in enumerate(cells) if isinstance(x, float) and not math.isfinite(x)]
     if wild:
-        problems += records.problem(wild, lambda r: f"column {name}: `{cells[r]}` is no number; a missing value is null")
+        problems += records.problem(
+            wild, lambda r: f"column {name}: `{cells[r]}` is no number; a missing value is null"
+        )
         return None
     if kinds and kinds <= {int, float} and wanted in (None, "number"):
         try:
@@ -334,9 +362,15 @@ def _typed_column(
         return Column(TRUTH, Cells(TRUTH, data, missing[None, :] if missing.any() else None))
     if wanted in ("number", "truth"):
         good = (bool,) if wanted == "truth" else (int, float)
-        rows = [i for i, x in enumerate(cells) if x is not None and (not isinstance(x, good) or (wanted == "number" and isinstance(x, bool)))]
+        rows = [
+            i
+            for i, x in enumerate(cells)
+            if x is not None and (not isinstance(x, good) or (wanted == "number" and isinstance(x, bool)))
+        ]
         spoken = "true or false" if wanted == "truth" else "a number"
-        problems += records.problem(rows, lambda r: f"column {name}: found `{json.dumps(cells[r])[:40]}`, expected {spoken}")
+        problems += records.problem(
+            rows, lambda r: f"column {name}: found `{json.dumps(cells[r])[:40]}`, expected {spoken}"
+        )
         if rows:
             return None
     odd = None

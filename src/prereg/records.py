@@ -74,5 +74,8 @@ def as_text(column: Column) -> Cells:
     if cells.kind == TRUTH:
         words = ["true" if x else "false" for x in cells.data[0]]
     else:
-        words = [repr(int(x)) if float(x).is_integer() and abs(x) < 2**53 else repr(float(x)) for x in cells.data[0]]
+        words = [
+            repr(int(x)) if float(x).is_integer() and abs(x) < 2**53 else repr(float(x))
+            for x in cells.data[0]
+        ]
     return text_cells(None if gone else word for word, gone in zip(words, missing, strict=True))

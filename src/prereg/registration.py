@@ -59,7 +59,7 @@ def check_format(tree: object, wanted: str, name: str) -> dict[str, Any]:
     """
     place = Place(name)
     if not isinstance(tree, dict) or not isinstance(tree.get("format"), str):
-        raise IntegrityError(Problem(f"this is no {wanted.split('/')[0]} file: it names no format", place))
+        raise IntegrityError(Problem(f"this is no {wanted.split('/', maxsplit=1)[0]} file: it names no format", place))
     kind, _, version = tree["format"].partition("/")
     known, _, current = wanted.partition("/")
     if kind != known:
@@ -87,7 +87,11 @@ def read(path: Path, name: str) -> Registration:
     except InputError as error:
         raise IntegrityError(*error.problems) from None
     content, envelope = tree.get("content"), tree.get("envelope")
-    if not isinstance(content, dict) or not isinstance(envelope, dict) or set(tree) != {"format", "digest", "content", "envelope"}:
+    if (
+        not isinstance(content, dict)
+        or not isinstance(envelope, dict)
+        or set(tree) != {"format", "digest", "content", "envelope"}
+    ):
         raise IntegrityError(Problem("a registration holds format, digest, content and envelope", place))
     try:
         found = canonical.digest(KIND, content)
@@ -95,7 +99,10 @@ def read(path: Path, name: str) -> Registration:
         raise IntegrityError(Problem(f"the content has no canonical form: {error}", place)) from None
     if tree.get("digest") != found:
         raise IntegrityError(
-            Problem(f"the content does not have the registered digest: found {found[:12]}…, registered {str(tree.get('digest'))[:12]}…", place)
+            Problem(
+                f"the content does not have the registered digest: found {found[:12]}…, registered {str(tree.get('digest'))[:12]}…",
+                place,
+            )
         )
     protocol = content.get("protocol")
     if not isinstance(protocol, dict) or not isinstance(protocol.get("id"), str):
@@ -103,7 +110,10 @@ def read(path: Path, name: str) -> Registration:
     registration = Registration(content, envelope, found, name)
     if path.stem != registration.short or path.parent.name != registration.id:
         raise IntegrityError(
-            Problem(f"this registration belongs at registrations/{registration.id}/{registration.short}.json", place)
+            Problem(
+                f"this registration belongs at registrations/{registration.id}/{registration.short}.json",
+                place,
+            )
         )
     return registration
 
@@ -111,7 +121,11 @@ def read(path: Path, name: str) -> Registration:
 def ids(project: Project) -> list[str]:
     """The ids with a folder of registrations."""
     folder = project.root / "registrations"
-    return sorted(p.name for p in folder.iterdir() if p.is_dir() and any(p.glob("*.json"))) if folder.is_dir() else []
+    return (
+        sorted(p.name for p in folder.iterdir() if p.is_dir() and any(p.glob("*.json")))
+        if folder.is_dir()
+        else []
+    )
 
 
 def of_id(project: Project, name: str) -> list[Registration]:
@@ -138,11 +152,16 @@ def current(project: Project, name: str) -> Registration:
 
     """
     every = of_id(project, name)
-    parents = {r.content.get("amends", {}).get("digest") for r in every if isinstance(r.content.get("amends"), dict)}
+    parents = {
+        r.content.get("amends", {}).get("digest") for r in every if isinstance(r.content.get("amends"), dict)
+    }
     heads = [r for r in every if r.digest not in parents]
     if len(heads) != 1:
         named = ", ".join(r.short for r in heads)
         raise IntegrityError(
-            Problem(f"{len(heads)} current registrations ({named}); one must supersede the other", Place(f"registrations/{name}"))
+            Problem(
+                f"{len(heads)} current registrations ({named}); one must supersede the other",
+                Place(f"registrations/{name}"),
+            )
         )
     return heads[0]

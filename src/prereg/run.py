@@ -53,7 +53,9 @@ def chosen(project: Project, names: Sequence[str]) -> list[Registration]:
     """
     known = list(names) or registration.ids(project)
     if not known:
-        raise MissingError("nothing is registered here: registrations/ is empty or missing (prereg lock writes it)")
+        raise MissingError(
+            "nothing is registered here: registrations/ is empty or missing (prereg lock writes it)"
+        )
     return [registration.current(project, name) for name in known]
 
 
@@ -92,7 +94,9 @@ def run(
         raise
     del found
     attempt.finish(
-        "reproduced" if reproduced else "written", ledger=canonical.digest(ledger.KIND, content), counts=content["counts"]
+        "reproduced" if reproduced else "written",
+        ledger=canonical.digest(ledger.KIND, content),
+        counts=content["counts"],
     )
     return Outcome(registered, content, folder, reproduced, tuple(notes))
 
@@ -119,12 +123,18 @@ def drift(project: Project, registered: Registration) -> list[str]:
         now = to_stored(read_protocol(formats.read_yaml(path, name)))
     except InputError as error:
         raise IntegrityError(
-            Problem(f"changed since it was locked as {registered.short}, and no longer readable", Place(name)), *error.problems
+            Problem(
+                f"changed since it was locked as {registered.short}, and no longer readable", Place(name)
+            ),
+            *error.problems,
         ) from None
     found = list(changes(registered.content["protocol"], now))
     if found:
         raise IntegrityError(
-            Problem(f"changed since it was locked as {registered.short}; a change is an amendment (prereg amend)", Place(name)),
+            Problem(
+                f"changed since it was locked as {registered.short}; a change is an amendment (prereg amend)",
+                Place(name),
+            ),
             *[Problem(f"differs: {change}", Place(name)) for change in found[:50]],
         )
     return [f"{name} was edited since it was locked, but says the same (cosmetic)"]
@@ -181,7 +191,10 @@ def _as_registered(registered: Registration, plan: Plan) -> None:
     found = [c for key in now for c in changes(registered.content.get(key), now[key], key)]
     if found:
         raise IntegrityError(
-            Problem("this prereg reads the same records differently than when they were registered", registered.place),
+            Problem(
+                "this prereg reads the same records differently than when they were registered",
+                registered.place,
+            ),
             *[Problem(f"differs: {change}", registered.place) for change in found[:20]],
         )
 
@@ -230,7 +243,12 @@ def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
         column = leg.data[:, at]
         drawn = column[1:][~np.isnan(column[1:])]
         interval = None
-        if level is not None and plan.resamples and 2 * len(drawn) >= plan.resamples and not np.isnan(column[0]):
+        if (
+            level is not None
+            and plan.resamples
+            and 2 * len(drawn) >= plan.resamples
+            and not np.isnan(column[0])
+        ):
             interval = list(map(float, percentile_interval(drawn, level)))
         counts = [] if facts is None else [int(n[at]) for n, _ in facts.counts]
         values.append(
@@ -243,11 +261,22 @@ def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
                 "reason": None if facts is None else REASONS[int(facts.reasons[at])] or None,
             }
         )
-    return {"id": report.id, "expression": " ".join(report.text.split()), "factors": list(report.term.axes.factors), "level": level, "values": values}
+    return {
+        "id": report.id,
+        "expression": " ".join(report.text.split()),
+        "factors": list(report.term.axes.factors),
+        "level": level,
+        "values": values,
+    }
 
 
 def _write(
-    project: Project, registered: Registration, folder: Path, content: dict[str, Any], csv: bytes, notes: list[str]
+    project: Project,
+    registered: Registration,
+    folder: Path,
+    content: dict[str, Any],
+    csv: bytes,
+    notes: list[str],
 ) -> bool:
     """Write the results, or say that those that are there were reproduced."""
     path = folder / "ledger.json"
@@ -277,5 +306,10 @@ def _reproduce(project: Project, path: Path, folder: Path, content: dict[str, An
     if not policies.exists():
         formats.write_atomic(policies, csv)
     elif policies.read_bytes() != csv:
-        raise IntegrityError(Problem("the table of policies is not reproduced; it was left as it is", Place(project.name_of(policies))))
+        raise IntegrityError(
+            Problem(
+                "the table of policies is not reproduced; it was left as it is",
+                Place(project.name_of(policies)),
+            )
+        )
     return True

@@ -18,13 +18,18 @@ if TYPE_CHECKING:
     from prereg.errors import Place
 
 
-
 def to_stored(protocol: Protocol) -> dict[str, Tree]:
     """The tree that is hashed and stored."""
     tree: dict[str, Any] = json.loads(protocol.model_dump_json())
     tree["metrics"] = [_metric(name, spec) for name, spec in protocol.metrics.items()]
     tree["predictions"] = [{"id": name, **spec} for name, spec in tree["predictions"].items()]
-    for section, key in (("let", None), ("reports", None), ("data", "derive"), ("data", "columns"), ("data", "types")):
+    for section, key in (
+        ("let", None),
+        ("reports", None),
+        ("data", "derive"),
+        ("data", "columns"),
+        ("data", "types"),
+    ):
         holder, last = (tree, section) if key is None else (tree[section], key)
         holder[last] = _pairs(holder[last])
     if tree["split"] is not None and tree["split"]["parts"] is not None:
@@ -46,7 +51,13 @@ def _metric(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     common = {key: spec.get(key) for key in ("part", "among", "per", "show")}
     common["among"] = _text(common["among"])
     if kind == "value":
-        return {"name": name, "kind": kind, "version": 1, "parameters": {"value": _text(spec[kind])}, **common}
+        return {
+            "name": name,
+            "kind": kind,
+            "version": 1,
+            "parameters": {"value": _text(spec[kind])},
+            **common,
+        }
     entry = KINDS[kind]
     given = spec[kind]
     if not isinstance(given, dict):
@@ -58,9 +69,7 @@ def _metric(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         elif not p.of_rows:
             if p.default is not None:
                 parameters[p.name] = p.default
-        elif p.alternative_to is None:
-            parameters[p.name] = p.name
-        elif p.alternative_to not in given and p.alternative_to not in parameters:
+        elif p.alternative_to is None or (p.alternative_to not in given and p.alternative_to not in parameters):
             parameters[p.name] = p.name
     return {"name": name, "kind": kind, "version": entry.version, "parameters": parameters, **common}
 
@@ -90,11 +99,14 @@ def from_stored(tree: Mapping[str, Any], place: Place) -> Protocol:
             plain["split"]["parts"] = _mapping(plain["split"]["parts"])
         return Protocol.model_validate_json(json.dumps(plain))
     except ValidationError as error:
+
         def at(_path: Steps, **_: object) -> Place:
             return place
 
         found = list(shape_problems(Protocol, error, plain, at))
-        raise IntegrityError(*[Problem(f"the registered protocol is malformed: {p.message}", place) for p in found]) from None
+        raise IntegrityError(
+            *[Problem(f"the registered protocol is malformed: {p.message}", place) for p in found]
+        ) from None
     except (KeyError, TypeError, AttributeError) as error:
         raise IntegrityError(Problem(f"the registered protocol is malformed: {error!r}", place)) from None
 

@@ -81,7 +81,9 @@ def _metric(
 def _order(plan: Plan, axes: Axes, i: int) -> list[int]:
     """The place of a policy: by the registered order of each factor's values."""
     values = plan.environment.factors
-    return [values[f].index(v) if v in values[f] else -1 for f, v in zip(axes.factors, axes.keys[i], strict=True)]
+    return [
+        values[f].index(v) if v in values[f] else -1 for f, v in zip(axes.factors, axes.keys[i], strict=True)
+    ]
 
 
 def to_bytes(plan: Plan, estimate: Estimate) -> bytes:
@@ -89,5 +91,3 @@ def to_bytes(plan: Plan, estimate: Estimate) -> bytes:
     out = io.StringIO()
     csv.writer(out, lineterminator="\n").writerows(rows(plan, estimate))
     return out.getvalue().encode()
-
-

@@ -106,7 +106,9 @@ def positions(source: Axes, target: Axes) -> np.ndarray:
     order = [target.factors.index(factor) for factor in source.factors]
     if order == list(range(len(order))):
         return np.array([source.index.get(key, -1) for key in target.keys], dtype=np.intp)
-    return np.array([source.index.get(tuple(key[i] for i in order), -1) for key in target.keys], dtype=np.intp)
+    return np.array(
+        [source.index.get(tuple(key[i] for i in order), -1) for key in target.keys], dtype=np.intp
+    )
 
 
 def meet(*many: Axes) -> Axes:

@@ -70,7 +70,9 @@ def execute(arguments: Sequence[str]) -> int:
             output.complain([f"prereg: {error.format_message()}"])
             return 2
         traceback.print_exc()
-        output.complain(["prereg: this is a bug in prereg, not in your files; please report it with the lines above"])
+        output.complain(
+            ["prereg: this is a bug in prereg, not in your files; please report it with the lines above"]
+        )
         return BUG
 
 
@@ -84,7 +86,9 @@ def _version(value: bool) -> None:
 
 @app.callback()
 def _main(
-    version: Annotated[bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")] = False,
+    version: Annotated[
+        bool, typer.Option("--version", callback=_version, is_eager=True, help="Show the version.")
+    ] = False,
 ) -> None:
     del version
 
@@ -161,15 +165,24 @@ def lock(protocol: ProtocolFile, root: Root = Path(), json: Json = False) -> int
         output.say(f"locked {locked.registration.id} as {locked.registration.short}: {path}")
         output.say("commit it before you run it: the commit is what others can date")
     else:
-        output.say(f"{locked.registration.id} is locked already as {locked.registration.short}: nothing changed")
+        output.say(
+            f"{locked.registration.id} is locked already as {locked.registration.short}: nothing changed"
+        )
     return 0
 
 
 @app.command()
 def run(
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids of registrations; all current ones without any.", metavar="[ID]...")] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Workers; no result depends on their number.")] = 1,
-    fail_on: Annotated[list[FailOn] | None, typer.Option("--fail-on", help="End with 1 on such a verdict.")] = None,
+    ids: Annotated[
+        list[str] | None,
+        typer.Argument(help="Ids of registrations; all current ones without any.", metavar="[ID]..."),
+    ] = None,
+    jobs: Annotated[
+        int, typer.Option("--jobs", "-j", min=1, help="Workers; no result depends on their number.")
+    ] = 1,
+    fail_on: Annotated[
+        list[FailOn] | None, typer.Option("--fail-on", help="End with 1 on such a verdict.")
+    ] = None,
     root: Root = Path(),
     json: Json = False,
 ) -> int:
@@ -217,7 +230,9 @@ def _fell(predictions: list[dict[str, Any]], wanted: Sequence[FailOn]) -> list[s
     for p in predictions:
         if p["guard"] or p.get("tier", "primary") != "primary":
             continue
-        bad = ("surprise" in names and p["surprise"]) or ("falsified" in names and p["verdict"] == "falsified")
+        bad = ("surprise" in names and p["surprise"]) or (
+            "falsified" in names and p["verdict"] == "falsified"
+        )
         if bad or ("failed" in names and p["verdict"] in ("failed", "falsified")):
             out.append(p["id"])
     return out
@@ -262,9 +277,15 @@ def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
 
 @app.command()
 def show(
-    what: Annotated[str, typer.Argument(help="An id, or the file of a registration or ledger.", metavar="ID|FILE")],
-    policy: Annotated[str | None, typer.Option("--policy", help="Every metric of the policies with this name or value.")] = None,
-    registration: Annotated[bool, typer.Option("--registration", help="The registration, even where there is a ledger.")] = False,
+    what: Annotated[
+        str, typer.Argument(help="An id, or the file of a registration or ledger.", metavar="ID|FILE")
+    ],
+    policy: Annotated[
+        str | None, typer.Option("--policy", help="Every metric of the policies with this name or value.")
+    ] = None,
+    registration: Annotated[
+        bool, typer.Option("--registration", help="The registration, even where there is a ledger.")
+    ] = False,
     root: Root = Path(),
     json: Json = False,
 ) -> int:
@@ -283,13 +304,29 @@ def show(
         return _show_policy(project, folder, policy, json)
     if registration or not (folder / "ledger.json").exists():
         if json:
-            output.emit({"command": "show", "exit_code": 0, "kind": "registration", "digest": registered.digest, "content": registered.content})
+            output.emit(
+                {
+                    "command": "show",
+                    "exit_code": 0,
+                    "kind": "registration",
+                    "digest": registered.digest,
+                    "content": registered.content,
+                }
+            )
         else:
             render.show_registration(output.console(), registered)
         return 0
     stored = ledgers.read(folder / "ledger.json", project.name_of(folder / "ledger.json"))
     if json:
-        output.emit({"command": "show", "exit_code": 0, "kind": "ledger", "digest": stored.digest, "content": stored.content})
+        output.emit(
+            {
+                "command": "show",
+                "exit_code": 0,
+                "kind": "ledger",
+                "digest": stored.digest,
+                "content": stored.content,
+            }
+        )
     else:
         _draw(project, registered, stored.content)
     return 0
@@ -307,10 +344,20 @@ def _show_file(project: Any, path: Path, json: bool) -> int:
     if kind == "prereg-ledger":
         stored = ledgers.read(path, name)
         if json:
-            output.emit({"command": "show", "exit_code": 0, "kind": "ledger", "digest": stored.digest, "content": stored.content})
+            output.emit(
+                {
+                    "command": "show",
+                    "exit_code": 0,
+                    "kind": "ledger",
+                    "digest": stored.digest,
+                    "content": stored.content,
+                }
+            )
             return 0
         bound = stored.content["registration"]
-        registered = next((r for r in registrations.of_id(project, str(bound["id"])) if r.digest == bound["digest"]), None)
+        registered = next(
+            (r for r in registrations.of_id(project, str(bound["id"])) if r.digest == bound["digest"]), None
+        )
         if registered is None:
             from prereg.errors import IntegrityError, Place, Problem
 
@@ -319,7 +366,15 @@ def _show_file(project: Any, path: Path, json: bool) -> int:
         return 0
     registered = registrations.read(path.resolve(), name)
     if json:
-        output.emit({"command": "show", "exit_code": 0, "kind": "registration", "digest": registered.digest, "content": registered.content})
+        output.emit(
+            {
+                "command": "show",
+                "exit_code": 0,
+                "kind": "registration",
+                "digest": registered.digest,
+                "content": registered.content,
+            }
+        )
     else:
         render.show_registration(output.console(), registered)
     return 0
@@ -344,7 +399,11 @@ def _show_policy(project: Any, folder: Path, policy: str, json: bool) -> int:
         output.emit({"command": "show", "exit_code": 0, "kind": "policies", "rows": found})
         return 0
     table = Table(box=None, pad_edge=False)
-    names = [n for n in rows[0] if n == "policy" or n in ("part", "metric", "value", "numerator", "denominator", "n", "reason")]
+    names = [
+        n
+        for n in rows[0]
+        if n == "policy" or n in ("part", "metric", "value", "numerator", "denominator", "n", "reason")
+    ]
     for name in names:
         table.add_column(name)
     for row in found:

@@ -73,7 +73,14 @@ def verdict_table(predictions: list[dict[str, Any]], title: str) -> Table:
         table.add_column(name, justify="right" if name in ("d", "support") else "left", overflow="fold")
     for entry in predictions:
         mark = "! " if entry["surprise"] else "  "
-        point = "" if entry.get("legs") is not None or entry.get("left") is None and entry["point"] is None and entry["reason"] is None else short(entry["point"])
+        point = (
+            ""
+            if entry.get("legs") is not None
+            or (entry.get("left") is None
+            and entry["point"] is None
+            and entry["reason"] is None)
+            else short(entry["point"])
+        )
         table.add_row(
             mark + entry["id"],
             verdict_text(entry),
@@ -93,7 +100,12 @@ def degenerate_table(policies: str, arm: str, names: tuple[str, ...]) -> Table |
     if not rows:
         return None
     metrics = list(dict.fromkeys(r["metric"] for r in rows))
-    table = Table(title="Degenerate policies (⊥: undefined, never 0 and never 1)", title_justify="left", box=None, pad_edge=False)
+    table = Table(
+        title="Degenerate policies (⊥: undefined, never 0 and never 1)",
+        title_justify="left",
+        box=None,
+        pad_edge=False,
+    )
     table.add_column("policy")
     for metric in metrics:
         table.add_column(metric, justify="right")
@@ -111,7 +123,9 @@ def _shown(cell: str) -> str:
     return f"{value:.3f}"
 
 
-def show_ledger(console: Console, content: dict[str, Any], title: str, policies: str | None, stored: dict[str, Any]) -> None:
+def show_ledger(
+    console: Console, content: dict[str, Any], title: str, policies: str | None, stored: dict[str, Any]
+) -> None:
     """A ledger, so that a reader understands it in ten seconds."""
     registration = content["registration"]
     counts = content["counts"]
@@ -190,7 +204,11 @@ def _explain(console: Console, predictions: list[dict[str, Any]]) -> None:
     for reason in reasons:
         console.print(Text(f"failed ({reason}): {_WHY.get(reason, '')}"))
     if any(p.get("unpaired") for p in predictions):
-        console.print(Text("unpaired: two reductions of one leg left out different policies; they do not compare the same ones"))
+        console.print(
+            Text(
+                "unpaired: two reductions of one leg left out different policies; they do not compare the same ones"
+            )
+        )
 
 
 def _dropped(console: Console, content: dict[str, Any]) -> None:
@@ -201,7 +219,9 @@ def _dropped(console: Console, content: dict[str, Any]) -> None:
     for arm in arms[:20]:
         name = ", ".join(map(str, arm["arm"].values()))
         console.print(
-            Text(f"{name}: {arm['dropped']} of {arm['units']} units dropped ({100 * arm['dropped_share']:.1f} %), because another arm has no row for them")
+            Text(
+                f"{name}: {arm['dropped']} of {arm['units']} units dropped ({100 * arm['dropped_share']:.1f} %), because another arm has no row for them"
+            )
         )
     if len(arms) > 20:
         console.print(Text(f"and {len(arms) - 20} more arms"))
@@ -214,7 +234,11 @@ def show_registration(console: Console, registered: Registration) -> None:
     if protocol.get("question"):
         console.print(Text(protocol["question"]))
     console.print(Text(f"registered as {registered.digest}"))
-    console.print(Text(f"on {registered.envelope.get('time', '?')} by prereg {registered.envelope.get('prereg', '?')}; records existed when locked"))
+    console.print(
+        Text(
+            f"on {registered.envelope.get('time', '?')} by prereg {registered.envelope.get('prereg', '?')}; records existed when locked"
+        )
+    )
     console.print()
     for entry in registered.content["data"]["files"]:
         console.print(Text(f"records  {entry['path']}  {entry['rows']} rows  sha256 {entry['sha256'][:12]}…"))
@@ -227,7 +251,9 @@ def show_registration(console: Console, registered: Registration) -> None:
         units: dict[str, int] = {}
         for entry in split["counts"]:
             units[entry["part"]] = units.get(entry["part"], 0) + entry["units"]
-        console.print(Text("parts    " + ", ".join(f"{part}: {count} units" for part, count in units.items())))
+        console.print(
+            Text("parts    " + ", ".join(f"{part}: {count} units" for part, count in units.items()))
+        )
     drawn = protocol["resampling"]
     if drawn:
         console.print(Text(f"resamples {drawn['resamples']}, seed {drawn['seed']}, level {drawn['level']:g}"))
@@ -247,7 +273,11 @@ def show_registration(console: Console, registered: Registration) -> None:
         evidence = p["evidence"]
         kind = evidence["kind"] if evidence["support"] is None else f"support {evidence['support']:g}"
         table.add_row(
-            p["id"], Text(" ".join(p["claim"].split())), kind, Text(p["falsified_if"] or "the opposite, by the same evidence"), p["anticipate"]
+            p["id"],
+            Text(" ".join(p["claim"].split())),
+            kind,
+            Text(p["falsified_if"] or "the opposite, by the same evidence"),
+            p["anticipate"],
         )
     console.print(table)
     console.print()

@@ -176,7 +176,9 @@ class ClaimCompiler:
                     self.compiler.fail("`differs` takes two numbers", node)
                     return None
                 return self._leg(node, "!=", *arguments, two_sided=True)
-            case syntax.Name(name=name) if name in self.compiler.env.lets and name not in self.compiler.env.broken:
+            case syntax.Name(name=name) if (
+                name in self.compiler.env.lets and name not in self.compiler.env.broken
+            ):
                 return self._let(node, name)
             case _:
                 return self._statement(node)
@@ -240,7 +242,9 @@ class ClaimCompiler:
         axes, (of_x, of_y) = met
         leg = Leg(
             len(self.legs),
-            self._text(node) if isinstance(node, syntax.Chain) and len(node.ops) == 1 else f"{self._text(left)} {op} {self._text(right)}",
+            self._text(node)
+            if isinstance(node, syntax.Chain) and len(node.ops) == 1
+            else f"{self._text(left)} {op} {self._text(right)}",
             axes,
             op,
             _difference(of_x, of_y),
@@ -289,7 +293,9 @@ class ClaimCompiler:
         if child is None:
             return None
         if child.axes.scalar:
-            self.compiler.fail(f"`{node.function}` folds a vector over policies; this is one value already", node)
+            self.compiler.fail(
+                f"`{node.function}` folds a vector over policies; this is one value already", node
+            )
             return None
         grouped = group_by(child.axes, node.over)
         if isinstance(grouped, str):
@@ -308,7 +314,9 @@ def _rate(term: Term, axes: Axes) -> Rate | None:
     return Rate(term.metric.name, term.metric.degenerate, own[positions(term.axes, axes)])
 
 
-def _difference(left: Callable[[Frame], Result], right: Callable[[Frame], Result]) -> Callable[[Frame], LegValues]:
+def _difference(
+    left: Callable[[Frame], Result], right: Callable[[Frame], Result]
+) -> Callable[[Frame], LegValues]:
     def evaluate(frame: Frame) -> LegValues:
         x, y = left(frame), right(frame)
         d = rounded(x.data - y.data)

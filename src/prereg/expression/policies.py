@@ -80,7 +80,9 @@ class Environment:
     arm_factor: str
     guard_arms: frozenset[str] = frozenset()
     lets: Mapping[str, syntax.Node] = field(default_factory=dict)
-    broken: frozenset[str] = frozenset()  # names whose own definition has a problem: nothing more is said of them
+    broken: frozenset[str] = (
+        frozenset()
+    )  # names whose own definition has a problem: nothing more is said of them
 
     @property
     def degenerate(self) -> tuple[str, ...]:
@@ -105,7 +107,9 @@ class Compiler:
         self.problems.append(ExpressionError(message, node.start, node.end))
         return _BROKEN
 
-    def meet(self, node: syntax.Node, terms: Sequence[Term]) -> tuple[Axes, list[Callable[[Frame], Result]]] | None:
+    def meet(
+        self, node: syntax.Node, terms: Sequence[Term]
+    ) -> tuple[Axes, list[Callable[[Frame], Result]]] | None:
         """The axes on which the terms stand together, and their values laid out on them."""
         if any(t.kind == BROKEN for t in terms):
             return None
@@ -152,7 +156,7 @@ class Compiler:
 
     # -- pieces ----------------------------------------------------------------------------------------
 
-    def term(self, node: syntax.Node) -> Term:  # noqa: PLR0911
+    def term(self, node: syntax.Node) -> Term:
         """The term of a tree."""
         match node:
             case syntax.Number(value=value):
@@ -205,7 +209,9 @@ class Compiler:
         known = [*env.metrics, *env.lets, *env.factors]
         values = [v for vs in env.factors.values() for v in vs]
         if name in values or name in env.degenerate:
-            return self.fail(f"`{name}` is a policy, not a metric; write metric[{name}], or quote it as a label", node)
+            return self.fail(
+                f"`{name}` is a policy, not a metric; write metric[{name}], or quote it as a label", node
+            )
         return self.fail(f"unknown metric `{name}`{suggestion(name, known)}", node)
 
     def _metric(self, name: str) -> Term:
@@ -289,7 +295,9 @@ class Compiler:
             known = [*env.metrics, *env.lets]
             what = "a factor" if name in env.factors else "unknown metric"
             message = f"unknown metric `{name}`{suggestion(name, known)}"
-            return self.fail(message if what != "a factor" else f"`{name}` is a factor; select from a metric", node)
+            return self.fail(
+                message if what != "a factor" else f"`{name}` is a factor; select from a metric", node
+            )
         selectors = list(node.selectors)
         chosen = [s for s in selectors if self._names_degenerate(name, s)]
         if chosen:
@@ -338,7 +346,10 @@ class Compiler:
             value = selector.values[0]
             found = [f for f in factors if _index_of(env.factors.get(f, ()), value) is not None]
             if len(found) > 1:
-                self.fail(f"`{factor_text(value)}` is a value of {_listed(found)}; write {found[0]}={factor_text(value)}", selector)
+                self.fail(
+                    f"`{factor_text(value)}` is a value of {_listed(found)}; write {found[0]}={factor_text(value)}",
+                    selector,
+                )
                 return None
             if not found:
                 known = [v for f in factors for v in env.factors.get(f, ())]
@@ -366,7 +377,9 @@ class Compiler:
                     return None
                 wanted.add(values[position])
             column = factors.index(factor)
-            keep = [i for i, key in enumerate(term.axes.keys) if (key[column] in wanted) != (selector.op == "!=")]
+            keep = [
+                i for i, key in enumerate(term.axes.keys) if (key[column] in wanted) != (selector.op == "!=")
+            ]
             return _cut(term, keep, factor if selector.op == "=" else None)
         bound = selector.values[0]
         number = as_decimal(factor_text(bound))
@@ -374,7 +387,9 @@ class Compiler:
             self.fail(f"`{selector.op}` compares numbers; `{factor_text(bound)}` is none", selector)
             return None
         column = factors.index(factor)
-        keep = [i for i, key in enumerate(term.axes.keys) if _holds(selector.op, as_decimal(key[column]), number)]
+        keep = [
+            i for i, key in enumerate(term.axes.keys) if _holds(selector.op, as_decimal(key[column]), number)
+        ]
         return _cut(term, keep, None)
 
     # -- arithmetic and truth --------------------------------------------------------------------------
@@ -571,10 +586,23 @@ class Compiler:
         def evaluate(frame: Frame) -> Result:
             result = inner.evaluate(frame)
             known = np.isnan(result.data) != wanted
-            facts = None if result.facts is None else replace(result.facts, reasons=np.zeros_like(result.facts.reasons))
+            facts = (
+                None
+                if result.facts is None
+                else replace(result.facts, reasons=np.zeros_like(result.facts.reasons))
+            )
             return Result(known.astype(np.float64), facts)
 
-        return replace(inner, kind=TRUTH, range=ranges.UNIT, evaluate=evaluate, metric=None, constant=None, factor=None, labels=())
+        return replace(
+            inner,
+            kind=TRUTH,
+            range=ranges.UNIT,
+            evaluate=evaluate,
+            metric=None,
+            constant=None,
+            factor=None,
+            labels=(),
+        )
 
     def _choose(self, node: syntax.Call) -> Term:
         condition = self._as_truth(node.arguments[0])
@@ -595,7 +623,9 @@ class Compiler:
         name = node.function
         wanted = 2 if name in PAIRED or name == "quantile" else 1
         if len(node.arguments) != wanted:
-            return self.fail(f"`{name}` takes {wanted} argument{'s'[: wanted - 1]}, found {len(node.arguments)}", node)
+            return self.fail(
+                f"`{name}` takes {wanted} argument{'s'[: wanted - 1]}, found {len(node.arguments)}", node
+            )
         if name in PAIRED:
             terms = [self._as_number(x) for x in node.arguments]
             met = self.meet(node, terms)
@@ -604,7 +634,9 @@ class Compiler:
             axes, parts = met
         else:
             takes = REDUCTIONS[name].takes if name in REDUCTIONS else "number"
-            inner = self._as_truth(node.arguments[0]) if takes == "truth" else self._as_number(node.arguments[0])
+            inner = (
+                self._as_truth(node.arguments[0]) if takes == "truth" else self._as_number(node.arguments[0])
+            )
             if inner.kind == BROKEN:
                 return inner
             terms, axes, parts = [inner], inner.axes, [inner.evaluate]
@@ -617,11 +649,15 @@ class Compiler:
         guard, reads = guards(*terms), any(t.reads_metric for t in terms)
         if name in PAIRED:
             function, reach = PAIRED[name]
-            return Term(NUMBER, target, _paired(function, parts, groups, axes), reach, guard=guard, reads_metric=reads)
+            return Term(
+                NUMBER, target, _paired(function, parts, groups, axes), reach, guard=guard, reads_metric=reads
+            )
         if name == "quantile":
             q = self._as_number(node.arguments[1])
             if q.constant is None or not 0 <= q.constant <= 1:
-                return self.fail("the second argument of `quantile` is a number from 0 to 1", node.arguments[1])
+                return self.fail(
+                    "the second argument of `quantile` is a number from 0 to 1", node.arguments[1]
+                )
             evaluate = _reduced(quantile(q.constant), parts[0], groups, axes, "vacuous", three_valued=False)
             return Term(NUMBER, target, evaluate, terms[0].range, guard=guard, reads_metric=reads)
         spec = REDUCTIONS[name]
@@ -629,7 +665,9 @@ class Compiler:
         labels: tuple[str, ...] = ()
         if spec.gives == LABEL:
             labels = tuple(", ".join(key[i] for i in reduced) for key in axes.keys)
-        evaluate = _reduced(spec.function, parts[0], groups, axes, spec.why, three_valued=name in ("all", "any"))
+        evaluate = _reduced(
+            spec.function, parts[0], groups, axes, spec.why, three_valued=name in ("all", "any")
+        )
         if spec.gives == LABEL:
             evaluate = _labelled(evaluate, groups)
         return Term(
@@ -820,7 +858,9 @@ def _reduced(
 def _labelled(evaluate: Callable[[Frame], Result], groups: list[np.ndarray]) -> Callable[[Frame], Result]:
     def mapped(frame: Frame) -> Result:
         result = evaluate(frame)
-        data = np.stack([_coded(g.astype(np.float64), result.data[:, i]) for i, g in enumerate(groups)], axis=1)
+        data = np.stack(
+            [_coded(g.astype(np.float64), result.data[:, i]) for i, g in enumerate(groups)], axis=1
+        )
         return Result(data, result.facts)
 
     return mapped

@@ -53,7 +53,7 @@ def negate(x: Range) -> Range:
 
 
 def arithmetic(op: str, x: Range, y: Range) -> Range:
-    """x op y for + - * / **."""
+    """X op y for + - * / **."""
     if op == "+":
         return _ordered([x.low + y.low, x.high + y.high])
     if op == "-":
@@ -66,7 +66,11 @@ def arithmetic(op: str, x: Range, y: Range) -> Range:
             if y.low == 0 and y.high > 0 and x.low >= 0:
                 return Range(0.0 if y.high == INF else x.low / y.high, INF)
             return ANY
-        quotients = [a / b if not (math.isinf(a) and math.isinf(b)) else math.nan for a in (x.low, x.high) for b in (y.low, y.high)]
+        quotients = [
+            a / b if not (math.isinf(a) and math.isinf(b)) else math.nan
+            for a in (x.low, x.high)
+            for b in (y.low, y.high)
+        ]
         return _ordered(quotients)
     return _power(x, y)
 

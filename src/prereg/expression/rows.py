@@ -130,7 +130,7 @@ class Compiler:
         kind, evaluate = self._any(node)
         return self._as(wanted, node, kind, evaluate)[1]
 
-    def _any(self, node: syntax.Node) -> tuple[str, Callable[[Table], Cells]]:  # noqa: PLR0911
+    def _any(self, node: syntax.Node) -> tuple[str, Callable[[Table], Cells]]:
         match node:
             case syntax.Number(value=value):
                 number = np.array([[float(value)]])
@@ -210,10 +210,10 @@ class Compiler:
             if isinstance(which, syntax.Number):
                 hint = "; this column is text: quote the value"
             elif isinstance(which, syntax.Name):
-                hint = f"; a text is quoted: \"{which.name}\""
-            return self._fail(
-                f"cannot compare {_SPOKEN[left_kind]} with {_SPOKEN[right_kind]}{hint}", right
-            )[1]
+                hint = f'; a text is quoted: "{which.name}"'
+            return self._fail(f"cannot compare {_SPOKEN[left_kind]} with {_SPOKEN[right_kind]}{hint}", right)[
+                1
+            ]
         if left_kind == TEXT:
             if op not in ("==", "!="):
                 return self._fail(f"texts have no order: `{op}` compares numbers", right)[1]
@@ -237,17 +237,21 @@ class Compiler:
             return self._fail("`over` belongs to functions over policies", node)
         method = _FUNCTIONS.get(node.function)
         if method is None:
-            return self._fail(f"unknown function `{node.function}`{suggestion(node.function, _FUNCTIONS)}", node)
+            return self._fail(
+                f"unknown function `{node.function}`{suggestion(node.function, _FUNCTIONS)}", node
+            )
         low, high, build = method
         if not low <= len(node.arguments) <= high:
             wanted = f"{low}" if low == high else f"{low} to {high}"
-            return self._fail(f"`{node.function}` takes {wanted} arguments, found {len(node.arguments)}", node)
+            return self._fail(
+                f"`{node.function}` takes {wanted} arguments, found {len(node.arguments)}", node
+            )
         return build(self, node)
 
     def _texts(self, node: syntax.Node) -> list[str] | None:
         if isinstance(node, syntax.Listing) and all(isinstance(x, syntax.Text) for x in node.items):
             return [x.value for x in node.items if isinstance(x, syntax.Text)]
-        self._fail("expected a list of quoted texts: [\"a\", \"b\"]", node)
+        self._fail('expected a list of quoted texts: ["a", "b"]', node)
         return None
 
     def _literal(self, node: syntax.Node, what: str) -> float | None:
@@ -415,7 +419,9 @@ class Compiler:
         return NUMBER, lambda table: Cells(NUMBER, table.partition(groups, seed)[None, :])
 
 
-_FUNCTIONS: dict[str, tuple[int, int, Callable[[Compiler, syntax.Call], tuple[str, Callable[[Table], Cells]]]]] = {
+_FUNCTIONS: dict[
+    str, tuple[int, int, Callable[[Compiler, syntax.Call], tuple[str, Callable[[Table], Cells]]]]
+] = {
     "contains_any": (2, 2, Compiler.contains_any),
     "matches": (2, 2, Compiler.matches),
     "lower": (1, 1, Compiler.lower),

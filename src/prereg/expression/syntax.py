@@ -236,7 +236,7 @@ def decimal_literal(token: str, start: int) -> Decimal:
     return value
 
 
-def _callbacks() -> Any:  # noqa: PLR0915 - one small function per grammar rule
+def _callbacks() -> Any:
     from lark import Transformer, v_args
 
     @v_args(meta=True)
@@ -402,7 +402,7 @@ def _hint(text: str, token: str, at: int) -> str:
         return "in a selection one `=` says equal"
     before = text[:at]
     inside = before.rfind("[") > before.rfind("]")
-    if inside and token.startswith("-") or inside and re.match(r"[A-Za-z0-9_.]", token):
+    if (inside and token.startswith("-")) or (inside and re.match(r"[A-Za-z0-9_.]", token)):
         return "names that are not plain words are quoted inside `[ ]`"
     if token.startswith(("&", "|")):
         return "write `and`, `or`"
@@ -441,9 +441,7 @@ def parse(text: str) -> Node:
         if char in "\"'":
             raise ExpressionError("a text is not closed", at, len(text)) from None
         hint = _hint(text, text[at : at + 2], at)
-        raise ExpressionError(
-            f"unexpected character `{char}`" + (f"; {hint}" if hint else ""), at
-        ) from None
+        raise ExpressionError(f"unexpected character `{char}`" + (f"; {hint}" if hint else ""), at) from None
     except UnexpectedEOF:
         raise ExpressionError("the expression ends too early", len(text.rstrip())) from None
     except UnexpectedToken as error:

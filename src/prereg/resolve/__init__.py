@@ -59,4 +59,3 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
         kinds=columns.kinds,
         warnings=tuple(sorted(notes.warnings, key=file_order)),
     )
-

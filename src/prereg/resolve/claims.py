@@ -55,13 +55,19 @@ def resolve_claims(
 
 
 def _prediction(
-    name: str, spec: Prediction, path: Path, protocol: Protocol, environment: language.Environment, notes: Notes
+    name: str,
+    spec: Prediction,
+    path: Path,
+    protocol: Protocol,
+    environment: language.Environment,
+    notes: Notes,
 ) -> PredictionPlan | None:
     resampled = protocol.resampling is not None
     if not resampled and spec.evidence.kind in ("interval", "support"):
         where: Path = (*path, "evidence") if spec.evidence.kind != "interval" else path
         notes.problem(
-            where, f"evidence by {spec.evidence.kind} needs a `resampling` section; without one write `evidence: point`"
+            where,
+            f"evidence by {spec.evidence.kind} needs a `resampling` section; without one write `evidence: point`",
         )
     claim = compile_claim(spec.claim, (*path, "claim"), environment, notes)
     support = None
@@ -86,7 +92,9 @@ def compile_claim(text: str, path: Path, environment: language.Environment, note
     return None if node is None else _claim(node, text, path, environment, notes)
 
 
-def _claim(node: Node, text: str, path: Path, environment: language.Environment, notes: Notes) -> Claim | None:
+def _claim(
+    node: Node, text: str, path: Path, environment: language.Environment, notes: Notes
+) -> Claim | None:
     compiler = language.Compiler(environment)
     claim = ClaimCompiler(compiler, text).claim(node)
     notes.expressions(path, text, compiler.problems)

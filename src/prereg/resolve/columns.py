@@ -46,7 +46,9 @@ def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Colum
     cells = {name: c.cells for name, c in records.columns.items() if c.kind != "nested"}
     nested = [name for name, c in records.columns.items() if c.kind == "nested"]
     odd = {
-        name: f"{records.place(c.odd)} is no number" for name, c in records.columns.items() if c.odd is not None
+        name: f"{records.place(c.odd)} is no number"
+        for name, c in records.columns.items()
+        if c.odd is not None
     }
     for name in data.types:
         if name not in records.columns:
@@ -55,7 +57,9 @@ def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Colum
         if name not in cells:
             notes.problem(("data", "columns", role), _unknown(name, kinds, nested))
         elif role in records.columns and role != name:
-            notes.problem(("data", "columns", role), f"the records have a column `{role}` of their own", key=True)
+            notes.problem(
+                ("data", "columns", role), f"the records have a column `{role}` of their own", key=True
+            )
         else:
             kinds[role], cells[role] = kinds[name], cells[name]
             if name in odd:
@@ -108,7 +112,9 @@ def _derive(protocol: Protocol, columns: Columns, table: RowTable, notes: Notes)
     for name, text in protocol.data.derive.items():
         path: Path = ("data", "derive", name)
         if name in columns.kinds:
-            notes.problem(path, f"there is a column `{name}` already; a derived one needs a name of its own", key=True)
+            notes.problem(
+                path, f"there is a column `{name}` already; a derived one needs a name of its own", key=True
+            )
             continue
         node = notes.parse(path, text)
         if node is None:
@@ -145,7 +151,10 @@ def _filter(protocol: Protocol, records: Records, columns: Columns, table: RowTa
     if value.missing is not None and value.missing.any():
         lost = np.flatnonzero(value.missing[0])
         notes.problems += records.problem(
-            lost, lambda _: "`where` is undefined for this record: a cell is missing; write defined(x) to say what it counts as"
+            lost,
+            lambda _: (
+                "`where` is undefined for this record: a cell is missing; write defined(x) to say what it counts as"
+            ),
         )
         return
     columns.kept = np.flatnonzero(value.data[0])

@@ -130,11 +130,15 @@ class _Resolver:
                 known = [*everything, *COMMON] if not kinds else [*COMMON, *everything]
                 hint = suggestion(key, known)
                 what = "unknown metric kind or key" if not kinds else "unknown key"
-                self.notes.problem((*path, key), f"{what} `{key}`{hint or '; kinds: ' + ', '.join(everything)}", key=True)
+                self.notes.problem(
+                    (*path, key), f"{what} `{key}`{hint or '; kinds: ' + ', '.join(everything)}", key=True
+                )
         if len(kinds) != 1:
             if kinds or all(key in COMMON for key in others):
                 said = f"has {len(kinds)} kinds ({', '.join(kinds)})" if kinds else "has no kind"
-                self.notes.problem(path, f"the metric `{name}` {said}; it needs one of {', '.join(everything)}")
+                self.notes.problem(
+                    path, f"the metric `{name}` {said}; it needs one of {', '.join(everything)}"
+                )
             return None
         if kinds[0] == VALUE:
             self._value(name, spec, others, path)
@@ -144,7 +148,9 @@ class _Resolver:
     def _value(self, name: str, spec: Mapping[str, Any], others: Mapping[str, Any], path: Path) -> None:
         for key in others:
             if key in COMMON:
-                self.notes.problem((*path, key), f"a `value` is made of metrics; `{key}` belongs to them", key=True)
+                self.notes.problem(
+                    (*path, key), f"a `value` is made of metrics; `{key}` belongs to them", key=True
+                )
         text = _text(spec[VALUE])
         if text is None:
             self.notes.problem((*path, VALUE), "`value` is an expression over metrics")
@@ -185,7 +191,9 @@ class _Resolver:
         read = {c for rows in [*arguments.values(), *([among] if among else [])] for c in rows.columns}
         stale = read & self.columns.stale
         if stale and self.gated:
-            notes.problem(path, f"`{min(stale)}` is derived from what the policies change; write it in the metric")
+            notes.problem(
+                path, f"`{min(stale)}` is derived from what the policies change; write it in the metric"
+            )
         by_policy = bool(read & self.settings.changed)
         roles = bool(read & {"answered", "certified"})
         return MetricPlan(
@@ -218,13 +226,17 @@ class _Resolver:
                 first = kind.parameters.index(p) < kind.parameters.index(other)
                 if p.name in given and other.name in given:
                     if first:
-                        self.notes.problem(path, f"`{p.name}` and `{other.name}` say the same; give one of them")
+                        self.notes.problem(
+                            path, f"`{p.name}` and `{other.name}` say the same; give one of them"
+                        )
                     continue
                 if p.name not in given and (other.name in given or not first):
                     continue
             text = given.get(p.name, p.name)
             where: Path = (*path, p.name) if p.name in given else path
-            rows = self.expression(where, text, "number" if p.kind == "unit_interval" else p.kind, p.name not in given)
+            rows = self.expression(
+                where, text, "number" if p.kind == "unit_interval" else p.kind, p.name not in given
+            )
             if rows is not None:
                 arguments[p.name] = rows
                 if p.kind == "unit_interval":
@@ -241,7 +253,10 @@ class _Resolver:
         where: Path = (*path, p.name)
         if p.kind == "choice":
             if value not in p.choices:
-                notes.problem(where, f"`{p.name}`: found {value!r}, expected {' or '.join(p.choices)}{suggestion(str(value), p.choices)}")
+                notes.problem(
+                    where,
+                    f"`{p.name}`: found {value!r}, expected {' or '.join(p.choices)}{suggestion(str(value), p.choices)}",
+                )
                 return {}
             return {p.name: value}
         if isinstance(value, bool) or not isinstance(value, int | float):
@@ -268,10 +283,16 @@ class _Resolver:
         rows = compiler.compile(node, {"truth": TRUTH, "number": NUMBER}.get(wanted))
         for error in compiler.problems:
             message = error.message
-            if isinstance(node, syntax.Name) and node.name in self.columns.odd and "expected a number" in message:
+            if (
+                isinstance(node, syntax.Name)
+                and node.name in self.columns.odd
+                and "expected a number" in message
+            ):
                 message = f"column `{node.name}` is text: {self.columns.odd[node.name]}"
             if implied:
-                self.notes.problem(path, f"parameter `{text}` was not given and reads the column of its name: {message}")
+                self.notes.problem(
+                    path, f"parameter `{text}` was not given and reads the column of its name: {message}"
+                )
             else:
                 self.notes.expressions(path, text, [ExpressionError(message, error.start, error.end)])
         return None if compiler.problems or rows.kind == "broken" else rows
@@ -287,7 +308,8 @@ class _Resolver:
             order = self.units.layout.order
             by_row = {int(order[i]): float(cells.data[:, i][outside[:, i]][0]) for i in bad}
             self.notes.problems += self.records.problem(
-                np.sort(order[bad]), lambda r: f"column {text}: {by_row[r]:.17g} lies outside [0, 1], a confidence is expected"
+                np.sort(order[bad]),
+                lambda r: f"column {text}: {by_row[r]:.17g} lies outside [0, 1], a confidence is expected",
             )
         elif len(bad):
             self.notes.problem(path, "a confidence lies in [0, 1]")
@@ -302,10 +324,15 @@ class _Resolver:
         if part is None:
             if split is not None and split.default is not None:
                 return split.default
-            self.notes.problem(path, f"name the `part` it reads, or a `split.default`; parts: {', '.join(parts)}")
+            self.notes.problem(
+                path, f"name the `part` it reads, or a `split.default`; parts: {', '.join(parts)}"
+            )
             return None
         if part not in parts:
-            self.notes.problem((*path, "part"), f"there is no part `{part}`{suggestion(str(part), parts)}; parts: {', '.join(parts)}")
+            self.notes.problem(
+                (*path, "part"),
+                f"there is no part `{part}`{suggestion(str(part), parts)}; parts: {', '.join(parts)}",
+            )
             return None
         return str(part)
 
@@ -315,7 +342,9 @@ class _Resolver:
             return None, ()
         data = self.protocol.data
         if not isinstance(per, str) or per not in self.columns.kinds:
-            self.notes.problem((*path, "per"), f"unknown column `{per}`{suggestion(str(per), self.columns.kinds)}")
+            self.notes.problem(
+                (*path, "per"), f"unknown column `{per}`{suggestion(str(per), self.columns.kinds)}"
+            )
             return None, ()
         if per in (*data.arm, data.dataset, *self.settings.factors):
             self.notes.problem((*path, "per"), f"`{per}` is a factor already")
@@ -327,7 +356,10 @@ class _Resolver:
         used = sorted({cells.levels[i] for i in np.unique(cells.data[0]) if i >= 0})
         numbers = [as_decimal(x) for x in used]
         if all(x is not None for x in numbers):
-            used = [x for _, x in sorted(zip(numbers, used, strict=True), key=lambda pair: (pair[0] or 0, pair[1]))]
+            used = [
+                x
+                for _, x in sorted(zip(numbers, used, strict=True), key=lambda pair: (pair[0] or 0, pair[1]))
+            ]
         return per, tuple(used)
 
     # -- values --------------------------------------------------------------------------------------------
@@ -454,7 +486,9 @@ def resolve_metrics(
     for name, text in protocol.let.items():
         path: Path = ("let", name)
         if name in protocol.metrics or name in factors or name in syntax.RESERVED:
-            notes.problem(path, f"`{name}` is taken: it names a metric, a factor or a word of the language", key=True)
+            notes.problem(
+                path, f"`{name}` is taken: it names a metric, a factor or a word of the language", key=True
+            )
             continue
         node = notes.parse(path, text)
         if node is None:

@@ -41,7 +41,9 @@ def resolve_settings(protocol: Protocol, columns: Columns, units: Units, notes: 
     table = units.layout.panels[0].table
     roles = [name for name in ("answered", "certified") if name in table.columns]
     if not roles:
-        notes.problem(path, "a gate withdraws answers; the records have no column `answered` (or `certified`)")
+        notes.problem(
+            path, "a gate withdraws answers; the records have no column `answered` (or `certified`)"
+        )
     for role in roles:
         if columns.kinds[role] not in ("truth", "binary"):
             notes.problem(path, f"`{role}` holds {columns.kinds[role]}s, expected truth values")

@@ -109,7 +109,9 @@ def _parts(
     per_panel: list[list[str]] = []
     try:
         if spec.column is not None:
-            per_panel = [p.by_unit(spec.column, _cut(p, columns, spec.column), "the part") for p in layout.panels]
+            per_panel = [
+                p.by_unit(spec.column, _cut(p, columns, spec.column), "the part") for p in layout.panels
+            ]
             parts = tuple(sorted({x for found in per_panel for x in found}))
         else:
             shares = [(name, repr(share)) for name, share in (spec.parts or {}).items()]
@@ -133,7 +135,10 @@ def _parts(
         notes.problems += [x if x.place else Problem(x.message, notes.places(path)) for x in error.problems]
         raise InputError(*notes.problems) from None
     if spec.default is not None and spec.default not in parts:
-        notes.problem(("split", "default"), f"there is no part `{spec.default}`{suggestion(spec.default, parts)}; parts: {', '.join(parts)}")
+        notes.problem(
+            ("split", "default"),
+            f"there is no part `{spec.default}`{suggestion(spec.default, parts)}; parts: {', '.join(parts)}",
+        )
     codes = {name: i for i, name in enumerate(parts)}
     return parts, tuple(np.array([codes[x] for x in found], dtype=np.int64) for found in per_panel)
 
@@ -157,7 +162,9 @@ def _no_empty_part(
             if not (codes == i).any():
                 where = f" in dataset `{panel.dataset}`" if panel.dataset is not None else ""
                 key = "column" if protocol.split is not None and protocol.split.column else "parts"
-                notes.problem(("split", key), f"the part `{part}` is empty{where}: {len(panel.units)} units are too few")
+                notes.problem(
+                    ("split", key), f"the part `{part}` is empty{where}: {len(panel.units)} units are too few"
+                )
 
 
 def _samples(
@@ -171,15 +178,22 @@ def _samples(
     spec = protocol.resampling
     chosen = set(parts)
     if spec is not None:
-        for key, names in (("stratify", spec.stratify or ()), ("cluster", (spec.cluster,) if spec.cluster else ())):
+        for key, names in (
+            ("stratify", spec.stratify or ()),
+            ("cluster", (spec.cluster,) if spec.cluster else ()),
+        ):
             for name in names:
                 if name not in columns.cells:
-                    notes.problem(("resampling", key), f"unknown column `{name}`{suggestion(name, columns.kinds)}")
+                    notes.problem(
+                        ("resampling", key), f"unknown column `{name}`{suggestion(name, columns.kinds)}"
+                    )
         if spec.parts is not None:
             for name in spec.parts:
                 if name not in parts:
                     known = f"; parts: {', '.join(parts)}" if parts else "; there is no `split`"
-                    notes.problem(("resampling", "parts"), f"there is no part `{name}`{suggestion(name, parts)}{known}")
+                    notes.problem(
+                        ("resampling", "parts"), f"there is no part `{name}`{suggestion(name, parts)}{known}"
+                    )
             chosen = set(spec.parts)
     if notes.problems:
         raise InputError(*notes.problems)
@@ -212,7 +226,9 @@ def _samples(
                         None if clusters is None else [clusters[u] for u in units],
                     )
                 except InputError as error:
-                    notes.problems += [Problem(x.message, notes.places(("resampling", "cluster"))) for x in error.problems]
+                    notes.problems += [
+                        Problem(x.message, notes.places(("resampling", "cluster"))) for x in error.problems
+                    ]
                     raise InputError(*notes.problems) from None
                 if (plan.sizes == 1).any() and spec.stratify:
                     lonely[part or "the units"] = None
@@ -230,7 +246,10 @@ def _degenerate(protocol: Protocol, layout: Layout, notes: Notes) -> dict[str, t
     path: Path = ("policies", "degenerate")
     table = layout.panels[0].table
     if not {"answered", "certified"} & set(table.columns):
-        notes.problem(path, "always and never are about the columns `answered` and `certified`; the records have neither")
+        notes.problem(
+            path,
+            "always and never are about the columns `answered` and `certified`; the records have neither",
+        )
     if protocol.data.units == "separate":
         notes.problem(path, "with `units: separate` there is no common set of units for a degenerate policy")
     for name in protocol.policies.degenerate:
@@ -265,9 +284,13 @@ def _degenerate_panel(panel: Panel, name: str) -> Panel:
         same = np.where(gone[every], gone[base], ~gone[base] & (data[every] == data[base]))
         if same.all():
             missing = gone[rows][None, :]
-            table.columns[column] = Cells(cells.kind, data[rows][None, :], missing if missing.any() else None, cells.levels)
+            table.columns[column] = Cells(
+                cells.kind, data[rows][None, :], missing if missing.any() else None, cells.levels
+            )
         else:
-            table.columns[column] = Cells(cells.kind, data[rows][None, :], np.ones((1, size), dtype=bool), cells.levels)
+            table.columns[column] = Cells(
+                cells.kind, data[rows][None, :], np.ones((1, size), dtype=bool), cells.levels
+            )
     for column, value in (("answered", name == "always"), ("certified", False)):
         if column in table.columns:
             table.columns[column] = Cells(TRUTH, np.full((1, size), value))
