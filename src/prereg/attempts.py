@@ -73,13 +73,12 @@ def read_all(project: Project, name: str) -> list[Attempt]:
 
 def begin(project: Project, name: str, registration: str, kind: str, envelope: dict[str, Any]) -> Attempt:
     """Write the file of a new attempt; it names the attempts that nobody had seen before it."""
+    damaged: str | None = None
     try:
         earlier = read_all(project, name)
     except PreregError as error:
         # a damaged attempt must not stop the next one from being recorded; verify reports it
         earlier, damaged = [], str(error)
-    else:
-        damaged = None
     seen = {digest for attempt in earlier for digest in attempt.start.get("after", [])}
     heads = sorted(a.digest for a in earlier if a.digest not in seen)
     start = {

@@ -1,7 +1,7 @@
 """Can this protocol be promised?  Everything that is refused or warned of before a lock.
 
-Names and types are resolved first; then every prediction must be able to come out both ways, the evidence must
-be reachable with the registered numbers, and nothing may be empty that was meant to be measured.
+Names and types are resolved first; then every prediction must be able to come out both ways, the evidence
+must be reachable with the registered numbers, and nothing may be empty that was meant to be measured.
 """
 
 from __future__ import annotations
@@ -169,25 +169,29 @@ def _evidence(prediction: PredictionPlan, prepared: Prepared, places: Places) ->
             if leg.point_only:
                 continue
             if leg.op is None or (leg.op in ("==", "!=") and not leg.two_sided):
-                hint = "write `within [a, b]` for equality, or two one-sided predictions for a difference, or use"
-                if leg.op is None:
-                    hint = "use"
+                hint = "use"
+                if leg.op is not None:
+                    hint = (
+                        "write `within [a, b]` for equality, or two one-sided predictions for a difference, "
+                        "or use"
+                    )
                 out.append(
                     Problem(
-                        f"`{leg.text}` has no difference with an interval; {hint} `evidence: point` or {{support: p}} "
-                        "(point(c) judges one leg at the point)",
+                        f"`{leg.text}` has no difference with an interval; {hint} `evidence: point` or "
+                        "{support: p} (point(c) judges one leg at the point)",
                         where,
                     )
                 )
-            elif kind == "exact":
-                if leg.two_sided or any(exact_of(leg, at, prepared) is None for at in range(len(leg.axes))):
-                    out.append(
-                        Problem(
-                            f"`{leg.text}`: exact evidence needs one rate against a number, or two rates over the same "
-                            "units, with one row a unit (reduce repeated answers with `samples: majority`)",
-                            where,
-                        )
+            elif kind == "exact" and (
+                leg.two_sided or any(exact_of(leg, at, prepared) is None for at in range(len(leg.axes)))
+            ):
+                out.append(
+                    Problem(
+                        f"`{leg.text}`: exact evidence needs one rate against a number, or two rates over "
+                        "the same units, with one row a unit (repeated answers: `samples: majority`)",
+                        where,
                     )
+                )
     return out
 
 
@@ -213,8 +217,8 @@ def _resamples(prediction: PredictionPlan, plan: Plan, places: Places) -> list[P
     if plan.resamples < needed - 1e-9:
         return [
             Problem(
-                f"warning: {plan.resamples} resamples are few for {legs} leg{'s' * (legs > 1)} at level {level:g}: "
-                f"an end of the corrected interval needs at least {int(-(-needed // 1))}",
+                f"warning: {plan.resamples} resamples are few for {legs} leg{'s' * (legs > 1)} at level "
+                f"{level:g}: an end of the corrected interval needs at least {int(-(-needed // 1))}",
                 places(("predictions", prediction.id)),
             )
         ]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -30,8 +31,6 @@ ABSENT = _Absent()
 
 
 def _shown(value: Any) -> str:
-    import json
-
     if value is ABSENT:
         return "(absent)"
     text = json.dumps(value, ensure_ascii=False)

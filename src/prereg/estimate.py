@@ -1,6 +1,6 @@
 """A plan -> estimates: every metric and every leg of every claim, for the point and all resamples alike.
 
-Row 0 of the weights is the observed sample, so that one code path computes both.  Rows are computed in blocks;
+Row 0 of the weights is the observed sample, so that one code path computes both.  Rows come in blocks;
 a row depends on nothing outside it, so blocks and workers change no byte.
 """
 
@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.expression.claims import Claim, LegValues
-from prereg.expression.rows import TEXT, Cells
+from prereg.expression.rows import TEXT, TRUTH, Cells
 from prereg.expression.terms import Facts, Result
-from prereg.metrics import Kernel, Rows
+from prereg.metrics import Estimates, Kernel, Rows
+from prereg.panels import ActionTable
 from prereg.parallel import map_blocks
 from prereg.records import Column, as_text
+from prereg.reselect import Reselected
+from prereg.thresholds import Controlled
 from prereg.values import CODE, rounded
 
 if TYPE_CHECKING:
@@ -56,6 +59,8 @@ class Piece:
     """(P, U): rows of each unit that satisfy a rate; for exact tests."""
     unit_rows: np.ndarray | None = None
     """(P, U): rows of each unit in `among`."""
+    reselected: Reselected | None = None
+    """In place of the kernel, where thresholds are chosen anew in every resample."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -178,7 +183,52 @@ def _piece(plan: Plan, metric: MetricPlan, panel: Panel, index: int, cache: dict
         flat.sum(axis=(1, 2)),
         hits,
         flat.sum(axis=2) if hits is not None else None,
+        _reselected(plan, metric, panel, index, units),
     )
+
+
+def _reselected(
+    plan: Plan, metric: MetricPlan, panel: Panel, index: int, units: np.ndarray
+) -> Reselected | None:
+    """The metric as a function of the thresholds, where these are chosen in every resample."""
+    chosen = plan.thresholds
+    if chosen is None or not chosen.reselect or not metric.by_policy or metric.kind is None:
+        return None
+    table = panel.table
+    size = len(table.names)
+    inside, counted, unknown = [], [], np.zeros(size, dtype=bool)
+    for action in (0.0, 1.0):
+        view = ActionTable(table, action)
+        among = Cells(TRUTH, np.ones((1, size), dtype=bool)) if metric.among is None else metric.among.evaluate(view)
+        gone = np.broadcast_to(among.missing_mask(), (1, size))[0]
+        member = np.broadcast_to(among.data, (1, size))[0] & ~gone
+        truth = metric.arguments[metric.kind.name].evaluate(view)
+        lost = np.broadcast_to(truth.missing_mask(), (1, size))[0]
+        unknown |= gone | (member & lost)
+        inside.append(member & ~lost)
+        counted.append(member & ~lost & np.broadcast_to(truth.data, (1, size))[0])
+    place = np.full(len(panel.units), -1, dtype=np.int64)
+    place[units] = np.arange(len(units))
+    unit = place[panel.unit_of_rows()]
+    who = panel.place // (len(panel.units) * panel.samples)
+    first = panel.place % panel.samples == 0
+    score = chosen.signed()
+    arms = []
+    missing = np.zeros((len(panel.arms), len(units)), dtype=bool)
+    for a in range(len(panel.arms)):
+        mine = (who == a) & (unit >= 0) & (first | metric.all_samples)
+        rows = panel.rows[mine]
+        np.logical_or.at(missing[a], unit[mine], unknown[rows])
+        arms.append(
+            Controlled(
+                score[rows],
+                unit[mine],
+                len(units),
+                (inside[0][rows], inside[1][rows]),
+                (counted[0][rows], counted[1][rows]),
+            )
+        )
+    return Reselected(metric.kind.name, arms, missing, [arm.possible() for arm in chosen.arms[index]])
 
 
 def _by_category(
@@ -204,7 +254,8 @@ def _by_category(
 
     def split(x: np.ndarray) -> np.ndarray:
         out = x[:, None] & member
-        return out.reshape((-1, *out.shape[2:]))
+        parts: np.ndarray = out.reshape((-1, *out.shape[2:]))
+        return parts
 
     settings = inside.shape[0]
     spread = {
@@ -225,6 +276,7 @@ class Block:
     details: dict[Name, Detail] = field(default_factory=dict)
     _results: dict[Name, Result] = field(default_factory=dict)
     _weights: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
+    _taus: dict[int, np.ndarray] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.first = self.begin == 0
@@ -246,9 +298,51 @@ class Block:
         known = self._results.get((name, degenerate))
         if known is None:
             metric = self.prepared.plan.metrics[name]
-            compute = self._value if metric.kind is None else self._kernel
+            if metric.attribute:
+                compute = self._attribute
+            else:
+                compute = self._value if metric.kind is None else self._kernel
             known = self._results[name, degenerate] = compute(metric, degenerate)
         return known
+
+    def thresholds(self, panel: int) -> np.ndarray:
+        """(rows or 1, S, A): the signed thresholds of a panel, NaN where nothing is deployed."""
+        plan = self.prepared.plan.thresholds
+        if plan is None:
+            raise AssertionError("only threshold policies have thresholds")
+        known = self._taus.get(panel)
+        if known is None:
+            known = plan.taus(panel, self.weights(panel, plan.part)) if plan.reselect else plan.point(panel)[None]
+            self._taus[panel] = known
+        return known
+
+    def _attribute(self, metric: MetricPlan, degenerate: str | None) -> Result:
+        """The threshold of every policy, in the direction of the score."""
+        del degenerate
+        plan = self.prepared.plan
+        if plan.thresholds is None:
+            raise AssertionError(metric.name)
+        parts = [self.thresholds(i) for i in range(len(plan.layout.panels))]
+        flat = np.concatenate([x.reshape(x.shape[0], -1) for x in parts], axis=1)
+        data = rounded(np.broadcast_to(flat * plan.thresholds.sign, (self.rows, flat.shape[1])))
+        if not self.first:
+            return Result(data, None)
+        reasons = np.where(np.isnan(data[0]), CODE["not_deployed"], 0).astype(np.int8)
+        self.details[metric.name, None] = Detail(data[0], reasons)
+        return Result(data, Facts(reasons))
+
+    def _undeployed(self, metric: MetricPlan) -> np.ndarray:
+        """(P,): the policies of a metric whose threshold selects nothing."""
+        plan = self.prepared.plan
+        repeat = max(len(metric.categories), 1)
+        parts = [np.isnan(self.thresholds(i)[0]) for i in range(len(plan.layout.panels))]
+        return np.concatenate([np.repeat(x[:, None], repeat, axis=1).reshape(-1) for x in parts])
+
+    def _compute(self, piece: Piece) -> Estimates:
+        weights = self.weights(piece.panel, piece.part)
+        if piece.reselected is not None:
+            return piece.reselected.compute(weights, self.thresholds(piece.panel))
+        return piece.kernel.compute(weights)
 
     def _value(self, metric: MetricPlan, degenerate: str | None) -> Result:
         term = metric.value if degenerate is None else metric.values_of_degenerate[degenerate]
@@ -266,7 +360,7 @@ class Block:
 
     def _kernel(self, metric: MetricPlan, degenerate: str | None) -> Result:
         pieces = self.prepared.pieces[metric.name, degenerate]
-        found = [p.kernel.compute(self.weights(p.panel, p.part)) for p in pieces]
+        found = [self._compute(p) for p in pieces]
         data = found[0].values if len(found) == 1 else np.concatenate([f.values for f in found], axis=1)
         if not self.first:
             return Result(data, None)
@@ -275,6 +369,9 @@ class Block:
             mask = np.concatenate([dict(f.undefined)[reason][0] for f in found])
             code = CODE["empty_category" if metric.per is not None and reason == "vacuous" else reason]
             reasons = np.where((reasons == 0) & mask, code, reasons).astype(np.int8)
+        if self.prepared.plan.thresholds is not None and metric.by_policy:
+            idle = (reasons == CODE["vacuous"]) & self._undeployed(metric)
+            reasons = np.where(idle, CODE["not_deployed"], reasons).astype(np.int8)
 
         def point(part: str) -> np.ndarray | None:
             arrays = [getattr(f, part) for f in found]
@@ -361,7 +458,8 @@ def estimate(
         for i in range(len(results[0][0]))
     ]
     at = 0
-    claims, falsifiers = [], []
+    claims: list[tuple[LegEstimate, ...]] = []
+    falsifiers: list[tuple[LegEstimate, ...] | None] = []
     for prediction in plan.predictions:
         claims.append(tuple(whole[at : at + len(prediction.claim.legs)]))
         at += len(prediction.claim.legs)

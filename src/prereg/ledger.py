@@ -1,4 +1,4 @@
-"""A ledger: what a run of a registration found, one verdict per prediction; the same bytes for the same content."""
+"""A ledger: what a run of a registration found, one verdict per prediction; equal content has equal bytes."""
 
 from __future__ import annotations
 

@@ -8,21 +8,22 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from importlib import metadata, resources
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import prereg
 from prereg import canonical, formats, manifest, registration
 from prereg.differences import Change, changes
-from prereg.draws import Stream
 from prereg.errors import IntegrityError, Place, Problem
 from prereg.metrics import KINDS
+from prereg.records import Column, as_text
 from prereg.stored import to_stored
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from prereg.check import Checked
+    from prereg.draws import Stream
     from prereg.plan import Plan
     from prereg.project import Project
     from prereg.registration import Registration
@@ -31,7 +32,7 @@ LANGUAGE = 1
 """Version of the expression language."""
 RULES = {"split": 1, "resample": 1, "gate": 1, "judge": 1}
 """Versions of the built-in rules that are no metric kind."""
-_PROBE = 4
+_SOURCES = (".py", ".lark", ".json")
 
 
 @dataclass(frozen=True)
@@ -110,8 +111,6 @@ def _split(plan: Plan) -> dict[str, Any] | None:
 
 
 def _strata(plan: Plan, panel: Any, names: tuple[str, ...]) -> list[str]:
-    from prereg.records import Column, as_text
-
     if not names:
         return [""] * len(panel.units)
     found = [
@@ -122,7 +121,7 @@ def _strata(plan: Plan, panel: Any, names: tuple[str, ...]) -> list[str]:
 
 def _streams(plan: Plan) -> list[dict[str, Any]]:
     out = []
-    for (index, part), sample in plan.samples.items():
+    for (index, _), sample in plan.samples.items():
         if sample.draws is None:
             continue
         stream: Stream = sample.draws.stream
@@ -141,19 +140,10 @@ def _streams(plan: Plan) -> list[dict[str, Any]]:
 def sources() -> str:
     """A digest of the installed sources: says whether two runs used the same code of the built-in parts."""
     hasher = hashlib.sha256()
-    root = resources.files(prereg)
-    names: list[tuple[str, Any]] = []
-
-    def visit(folder: Any, prefix: str) -> None:
-        for entry in folder.iterdir():
-            if entry.is_dir() and entry.name != "__pycache__":
-                visit(entry, f"{prefix}{entry.name}/")
-            elif entry.name.endswith((".py", ".lark")):
-                names.append((prefix + entry.name, entry))
-
-    visit(root, "")
-    for name, entry in sorted(names, key=lambda pair: pair[0]):
-        data = entry.read_bytes()
+    root = Path(__file__).parent
+    names = {path.relative_to(root).as_posix(): path for path in root.rglob("*") if path.suffix in _SOURCES}
+    for name, path in sorted(names.items()):
+        data = path.read_bytes()
         hasher.update(f"{len(name)}:{name}:{len(data)}:".encode())
         hasher.update(data)
     return hasher.hexdigest()
@@ -165,7 +155,7 @@ def circumstances(root: Path) -> dict[str, Any]:
         "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
         "prereg": prereg.__version__,
         "python": platform.python_version(),
-        "numpy": metadata.version("numpy"),
+        "numpy": np.__version__,
         "platform": f"{sys.platform} {platform.machine()}",
         "commit": _commit(root),
         "sources": sources(),
@@ -229,7 +219,8 @@ def _moved(before: Registration, content: dict[str, Any]) -> IntegrityError:
     found = list(changes(before.content, content))
     problems = [
         Problem(
-            f"`{before.id}` is registered as {before.short}; a change is an amendment (prereg amend), not another lock",
+            f"`{before.id}` is registered as {before.short}; a change is an amendment (prereg amend), "
+            "not another lock",
             place,
         )
     ]

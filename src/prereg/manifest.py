@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
 from prereg import canonical
@@ -56,8 +57,8 @@ def verify(project: Project, entries: Sequence[dict[str, Any]]) -> None:
             hint = " (only the line endings differ)" if _line_endings(path, entry, size) else ""
             changed.append(
                 Problem(
-                    f"changed since it was registered{hint}: sha256 {sha256[:12]}… of {size} bytes, registered "
-                    f"{str(entry['sha256'])[:12]}… of {entry['bytes']} bytes",
+                    f"changed since it was registered{hint}: sha256 {sha256[:12]}… of {size} bytes, "
+                    f"registered {str(entry['sha256'])[:12]}… of {entry['bytes']} bytes",
                     Place(name),
                 )
             )
@@ -68,8 +69,6 @@ def verify(project: Project, entries: Sequence[dict[str, Any]]) -> None:
 
 
 def _line_endings(path: Path, entry: dict[str, Any], size: int) -> bool:
-    import hashlib
-
     if size > _SMALL:
         return False
     data = path.read_bytes().replace(b"\r\n", b"\n")

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prereg.errors import InputError, MissingError, Problem
-from prereg.expression.rows import TEXT, Cells
+from prereg.expression.rows import NUMBER, TEXT, Cells
 from prereg.values import as_decimal
 
 if TYPE_CHECKING:
@@ -63,6 +64,26 @@ class RowTable:
         )
         group = {name: float(rank * groups // len(units)) for rank, name in enumerate(units)}
         return np.array([group[name] for name in self.names])
+
+
+class ActionTable:
+    """A table in which every row gets one action: how a row counts under each of the two."""
+
+    def __init__(self, table: RowTable, action: float) -> None:
+        self._table = table
+        self._action = Cells(NUMBER, np.full((1, len(table.names)), action))
+
+    def column(self, name: str) -> Cells:
+        """The cells of a column; the action is the fixed one."""
+        return self._action if name == "action" else self._table.column(name)
+
+    def words(self, purpose: str, seed: int, by: tuple[str, ...]) -> np.ndarray:
+        """See RowTable."""
+        return self._table.words(purpose, seed, by)
+
+    def partition(self, groups: int, seed: int) -> np.ndarray:
+        """See RowTable."""
+        return self._table.partition(groups, seed)
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,7 +218,8 @@ def lay_out(
                 rows,
                 lambda r: (
                     f"a second record of unit `{text[unit.data[0][r]]}` by the same arm"
-                    f"{'' if sample is None else ' with the same sample'}; the first is at {records.place(first[r])}"
+                    f"{'' if sample is None else ' with the same sample'}; "
+                    f"the first is at {records.place(first[r])}"
                     f"{'; name the column of repeated answers with `sample`' if sample is None else ''}"
                 ),
             )
@@ -206,7 +228,7 @@ def lay_out(
     seen: dict[Key, int] = {}
     dropped: dict[Key, int] = {}
     bounds = np.flatnonzero(np.concatenate(([True], d[1:] != d[:-1], [True])))
-    for begin, end in zip(bounds[:-1], bounds[1:], strict=True):
+    for begin, end in pairwise(bounds):
         span = slice(begin, end)
         name = () if dataset is None else (dataset.levels[d[begin]],)
         if units == "common":
@@ -228,7 +250,7 @@ def lay_out(
     table = RowTable({}, [])
     groups = np.stack([d, a]) if units == "separate" else d[None, :]
     edges = np.flatnonzero(np.concatenate(([True], (groups[:, 1:] != groups[:, :-1]).any(axis=0), [True])))
-    for begin, end in zip(edges[:-1], edges[1:], strict=True):
+    for begin, end in pairwise(edges):
         span = slice(begin, end)
         who, which = np.unique(a[span], return_inverse=True)
         what, at = np.unique(u[span], return_inverse=True)

@@ -21,13 +21,13 @@ def map_blocks(
 ) -> list[Found]:
     """The results in the order of the blocks; `tick` is called after each one.
 
-    Workers are threads: the array work releases the interpreter lock, and nothing has to be copied.  The result
-    does not depend on their number, because every block knows its own resamples.
+    Workers are threads: the array work releases the interpreter lock, and nothing has to be copied.  The
+    result does not depend on their number, because every block knows its own resamples.
     """
     if jobs <= 1 or len(blocks) <= 1:
         return list(_ticked(map(function, blocks), tick))
     try:
-        from joblib import Parallel, delayed
+        from joblib import Parallel, delayed  # noqa: PLC0415 - 113 ms, and optional
     except ImportError:
         raise InputError("--jobs needs joblib: install `prereg-runner[parallel]`, or leave it at 1") from None
     workers = Parallel(n_jobs=jobs, prefer="threads", return_as="generator")

@@ -6,10 +6,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from typing import Protocol as Interface
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
+import numpy as np
 
-    import numpy as np
+from prereg.expression.rows import NUMBER, Cells
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
 
     from prereg.errors import Place, Problem
     from prereg.expression.claims import Claim, SupportCondition
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
     from prereg.panels import Key, Layout, Panel
     from prereg.protocol import Prediction, Protocol
     from prereg.records import Records
+    from prereg.thresholds import Arm, Rule
     from prereg.values import Axes
 
 
@@ -52,8 +55,51 @@ class MetricPlan:
     value: Term | None = None
     values_of_degenerate: Mapping[str, Term] = field(default_factory=dict)
     show: str | None = None
+    attribute: bool = False
+    """`tau`: an attribute of the policy, neither a kind nor a value."""
     inputs: tuple[str, ...] = ()
     """Of a `value`: the metrics it reads, in the order written."""
+
+
+@dataclass(frozen=True, eq=False)
+class ThresholdPlan:
+    """Threshold policies: the rules (settings, in order), and per panel and arm what chooses their thresholds.
+
+    Scores are kept signed: with `act_above` they are negated, so that action 0 is always strictly below.
+    """
+
+    rules: tuple[Rule, ...]
+    arms: tuple[tuple[Arm, ...], ...]
+    part: int
+    """The part on which thresholds are chosen."""
+    sign: float
+    score: Cells
+    reselect: bool
+
+    def signed(self) -> np.ndarray:
+        """(N,): the signed score of every row of the table, NaN where missing."""
+        out: np.ndarray = np.where(self.score.missing_mask()[0], np.nan, self.sign * self.score.data[0])
+        return out
+
+    def taus(self, panel: int, weights: np.ndarray) -> np.ndarray:
+        """(R, S, A): the signed thresholds of a panel for (R, U) weights of its calibration units."""
+        return np.stack([arm.chosen(self.rules, weights) for arm in self.arms[panel]], axis=2)
+
+    def point(self, panel: int) -> np.ndarray:
+        """(S, A): the signed thresholds chosen on the observed sample."""
+        units = self.arms[panel][0].calibration.units
+        chosen: np.ndarray = self.taus(panel, np.ones((1, units)))[0]
+        return chosen
+
+    def actions(self, panels: Sequence[Panel], rows: int) -> Cells:
+        """(S, N): 0 strictly below the threshold, 1 elsewhere, 1 everywhere where nothing is deployed."""
+        score = self.signed()
+        out = np.ones((len(self.rules), rows))
+        for i, panel in enumerate(panels):
+            arm = panel.place // (len(panel.units) * panel.samples)
+            tau = self.point(i)[:, arm]
+            out[:, panel.rows] = np.where(score[panel.rows][None, :] < tau, 0.0, 1.0)
+        return Cells(NUMBER, out)
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,4 +159,5 @@ class Plan:
     resamples: int
     kinds: Mapping[str, str]
     """Kinds of the columns as inferred once."""
+    thresholds: ThresholdPlan | None = None
     warnings: tuple[Problem, ...] = ()

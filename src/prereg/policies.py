@@ -26,7 +26,7 @@ def passes(score: np.ndarray, missing: np.ndarray | None, thresholds: Sequence[D
 
 
 def covers(score: np.ndarray, missing: np.ndarray, share: Decimal) -> np.ndarray:
-    """(N,): the smallest prefix of whole tie blocks, by falling score, that reaches at least a share of the rows.
+    """(N,): the smallest prefix of whole tie blocks, by falling score, that reaches a share of the rows.
 
     Missing scores come last, as one block.
     """
@@ -37,4 +37,5 @@ def covers(score: np.ndarray, missing: np.ndarray, share: Decimal) -> np.ndarray
     present = np.sort(score[~missing])[::-1]
     if wanted > len(present):
         return np.ones(n, dtype=bool)
-    return (score >= present[wanted - 1]) & ~missing
+    kept: np.ndarray = (score >= present[wanted - 1]) & ~missing
+    return kept

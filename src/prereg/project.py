@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from prereg.errors import InputError, MissingError, Problem
+from prereg.errors import InputError, MissingError, Problem, suggestion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -122,7 +122,9 @@ class Project:
             if path.exists() or path.is_symlink():
                 yield path
             return
-        for i, name in enumerate(sorted(glob.glob(pattern, root_dir=base, recursive=True))):
+        # unlike Path.glob it leaves hidden files out, which nobody means by `*`
+        names = sorted(glob.glob(pattern, root_dir=base, recursive=True))  # noqa: PTH207
+        for i, name in enumerate(names):
             if i > _MOST_FILES:
                 return
             if (base / name).is_file():
@@ -131,8 +133,6 @@ class Project:
 
 def _near(base: Path, pattern: str) -> str:
     """The nearest name of a file beside the one that is missing."""
-    from prereg.errors import suggestion
-
     folder = (base / pattern).parent
     try:
         names = [p.name for _, p in zip(range(1000), folder.iterdir(), strict=False) if p.is_file()]

@@ -72,6 +72,12 @@ Texts = Annotated[
     ),
     Field(min_length=1),
 ]
+Numbers = Annotated[
+    tuple[str, ...],
+    BeforeValidator(_texts),
+    Field(min_length=1),
+    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}),
+]
 Thresholds = Annotated[
     tuple[str, ...],
     BeforeValidator(_texts),
@@ -93,7 +99,8 @@ Samples = Literal["first", "all", "majority", "mean", "any_true", "all_true"]
 class Section(BaseModel):
     """A part of a protocol: no unknown keys, no change after reading, no silent conversions."""
 
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False)
+    # Built when the first protocol is read, once and whole: each section by itself would be built several times.
+    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
 class Data(Section):
@@ -156,10 +163,54 @@ class Gate(Section):
         return self
 
 
+class Control(Section):
+    """The risk that is kept within budget: a rate over the rows of the calibration part."""
+
+    rate: Expression
+    among: Expression | None = None
+
+
+class Candidates(Section):
+    """The family of thresholds, from the scores of a fit part."""
+
+    part: str
+    midpoints: Annotated[int, Field(ge=1, le=100_000)] = 200
+    endpoints: bool = True
+
+
+class Select(Section):
+    """How a threshold is chosen on the calibration part."""
+
+    part: str
+    rules: Annotated[tuple[Literal["naive", "empirical", "ltt"], ...], BeforeValidator(_list), Field(min_length=1)]
+    delta: Numbers = ("0.1",)
+    min_support: Annotated[int, Field(ge=1)] = 25
+    start: Literal["screen", "fit"] = "screen"
+    correction: Literal["fixed_sequence", "bonferroni"] = "fixed_sequence"
+
+
+class Threshold(Section):
+    """One policy per rule and budget: action 0 on one side of a chosen threshold, the fallback 1 elsewhere."""
+
+    act_below: Expression | None = None
+    act_above: Expression | None = None
+    control: Control
+    candidates: Candidates
+    select: Select
+    budget: Numbers
+
+    @model_validator(mode="after")
+    def _one_side(self) -> Threshold:
+        if (self.act_below is None) == (self.act_above is None):
+            raise ValueError("a threshold has either `act_below` or `act_above`, with the score")
+        return self
+
+
 class Policies(Section):
     """How operating points are formed from the arms; without this section every arm is a policy."""
 
     gate: Gate | None = None
+    threshold: Threshold | None = None
     degenerate: Annotated[
         tuple[Literal["always", "never"], ...],
         BeforeValidator(_list),
@@ -177,6 +228,7 @@ class Resampling(Section):
     stratify: Texts | None = None
     cluster: str | None = None
     parts: Texts | None = None
+    reselect: bool = False
 
 
 class Evidence(Section):
@@ -323,7 +375,9 @@ def shape_problems(
 
 def _existing(path: Steps, tree: object) -> Iterator[str | int]:
     for step in path:
-        if (isinstance(tree, dict) and step in tree) or (isinstance(tree, list) and isinstance(step, int) and step < len(tree)):
+        if isinstance(tree, dict) and step in tree:
+            tree = tree[str(step)]
+        elif isinstance(tree, list) and isinstance(step, int) and step < len(tree):
             tree = tree[step]
         else:
             continue

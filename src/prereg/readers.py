@@ -13,6 +13,7 @@ import json
 import math
 import re
 import unicodedata
+from itertools import chain
 from pathlib import PurePath
 from typing import TYPE_CHECKING, Any
 
@@ -62,8 +63,8 @@ def read_records(files: Sequence[tuple[str, Path]], types: Mapping[str, str]) ->
     _same_columns(tables)
     rows = sum(len(t.lines) for t in tables)
     if rows == 0:
-        names = ", ".join(t.name for t in tables)
-        raise MissingError(f"{names}: no records (a header alone is no evidence)")
+        read = ", ".join(t.name for t in tables)
+        raise MissingError(f"{read}: no records (a header alone is no evidence)")
     names = list(dict.fromkeys(name for t in tables for name in t.columns))
     columns: dict[str, Column] = {}
     records = Records(
@@ -74,7 +75,7 @@ def read_records(files: Sequence[tuple[str, Path]], types: Mapping[str, str]) ->
     )
     problems: list[Problem] = []
     for name in names:
-        cells = [x for t in tables for x in t.columns.get(name, [None] * len(t.lines))]
+        cells = list(chain.from_iterable(t.columns.get(name, [None] * len(t.lines)) for t in tables))
         type_column = _typed_column if typed == {True} else _text_column
         column = type_column(name, cells, types.get(name), records, problems)
         if column is not None:
@@ -119,10 +120,16 @@ def _csv(name: str, content: str) -> _Table:
     except csv.Error as error:
         raise InputError(Problem(f"malformed CSV: {error}", Place(name, reader.line_num))) from None
     _check_header(name, header)
-    rows: list[list[str]] = []
     width = len(header)
-    problems: list[Problem] = []
     line = reader.line_num
+    rows = _one_line_rows(reader, width)
+    if rows is not None:
+        table.lines = list(range(line + 1, line + 1 + len(rows)))
+        return _by_column(table, header, rows)
+    reader = csv.reader(io.StringIO(content, newline=""), strict=True)
+    next(reader)
+    rows = []
+    problems: list[Problem] = []
     try:
         for row in reader:
             begin, line = line + 1, reader.line_num
@@ -139,7 +146,21 @@ def _csv(name: str, content: str) -> _Table:
         problems.append(Problem(f"malformed CSV: {error}", Place(name, reader.line_num)))
     if problems:
         raise InputError(*problems)
-    columns = zip(*rows, strict=True) if rows else [()] * width
+    return _by_column(table, header, rows)
+
+
+def _one_line_rows(reader: Any, width: int) -> list[list[str]] | None:
+    """The rows where each is one line of the right width, which is quickly told; None where one is not."""
+    line = reader.line_num
+    try:
+        rows = list(reader)
+    except csv.Error:
+        return None
+    return rows if reader.line_num - line == len(rows) and set(map(len, rows)) <= {width} else None
+
+
+def _by_column(table: _Table, header: list[str], rows: list[list[str]]) -> _Table:
+    columns = zip(*rows, strict=True) if rows else [()] * len(header)
     table.columns = {key: list(cells) for key, cells in zip(header, columns, strict=True)}
     return table
 
@@ -178,7 +199,7 @@ def _json_lines(name: str, content: str) -> _Table:
         try:
             row = decoder.decode(line.rstrip("\r"))
             if not isinstance(row, dict):
-                raise ValueError("a record is an object { }")  # noqa: TRY004 - one message per line
+                raise ValueError("a record is an object { }")  # noqa: TRY004, TRY301 - one message per line
         except RecursionError:
             problems.append(Problem("nested too deeply", Place(name, number)))
         except ValueError as error:
@@ -205,7 +226,7 @@ def _json_lines(name: str, content: str) -> _Table:
 
 def _parquet(name: str, path: Path) -> _Table:
     try:
-        from pyarrow import ArrowException, parquet
+        from pyarrow import ArrowException, parquet  # noqa: PLC0415 - 98 ms, and optional
     except ImportError:
         raise InputError(
             Problem("Parquet needs pyarrow: install `prereg-runner[parquet]`", Place(name))
@@ -251,31 +272,31 @@ def _same_columns(tables: list[_Table]) -> None:
 
 def _number_column(data: np.ndarray, missing: np.ndarray) -> Column:
     mask = missing[None, :] if missing.any() else None
-    kind = BINARY if bool(np.isin(data[~missing], (0.0, 1.0)).all()) and not missing.all() else NUMBER
+    binary = bool((missing | (data == 0.0) | (data == 1.0)).all()) and not missing.all()
+    kind = BINARY if binary else NUMBER
     return Column(kind, Cells(NUMBER, data[None, :], mask))
 
 
 def _text_column(
     name: str, cells: list[str], wanted: str | None, records: Records, problems: list[Problem]
 ) -> Column | None:
-    missing = np.array([not x for x in cells], dtype=bool)
+    distinct = set(cells)  # few cells differ: each is looked at once
+    present = distinct - {""}
+    missing = np.array([not x for x in cells]) if "" in distinct else np.zeros(len(cells), dtype=bool)
     if wanted != "text":
-        present = [x for x in cells if x] if missing.any() else cells
         column = _try_numbers(name, cells, present, missing, wanted, records, problems)
         if column is not None or (problems and problems[-1].message.startswith(f"column {name}:")):
             return column
-        lowered = {x.lower() for x in set(present)}
+        lowered = {x.lower() for x in present}
         if present and lowered <= {"true", "false"} and wanted in (None, "truth"):
-            truth = {x: x.lower() == "true" for x in set(present)}
-            data = np.array([truth.get(x, False) for x in cells], dtype=bool)[None, :]
+            truth = {x: x.lower() == "true" for x in distinct}
+            data = np.fromiter(map(truth.__getitem__, cells), dtype=bool, count=len(cells))[None, :]
             return Column(TRUTH, Cells(TRUTH, data, missing[None, :] if missing.any() else None))
         if wanted is not None:
-            good = (
-                (lambda x: x.lower() in ("true", "false"))
-                if wanted == "truth"
-                else (lambda x: bool(_NUMBER.match(x)))
-            )
-            rows = [i for i, x in enumerate(cells) if x and not good(x)]
+            if wanted == "truth":
+                rows = [i for i, x in enumerate(cells) if x and x.lower() not in ("true", "false")]
+            else:
+                rows = [i for i, x in enumerate(cells) if x and not _NUMBER.match(x)]
             spoken = "true or false" if wanted == "truth" else "a number"
             problems += records.problem(
                 rows, lambda r: f"column {name}: found `{cells[r][:40]}`, expected {spoken}"
@@ -289,13 +310,14 @@ def _text_column(
             and sum(1 for x in cells[:1000] if x and not _NUMBER.match(x)) > len(cells[:1000]) // 2
         ):
             odd = None
-    return Column(TEXT, text_cells(unicodedata.normalize("NFC", x) if x else None for x in cells), odd)
+    shown = {x: unicodedata.normalize("NFC", x) if x else None for x in distinct}
+    return Column(TEXT, text_cells(map(shown.__getitem__, cells)), odd)
 
 
 def _try_numbers(
     name: str,
     cells: list[str],
-    present: list[str],
+    present: set[str],
     missing: np.ndarray,
     wanted: str | None,
     records: Records,
@@ -306,13 +328,9 @@ def _try_numbers(
         return None
     joined = "\n".join(present)
     if _ODD.search(joined):
-        distinct = {x for x in set(present) if not _NUMBER.match(x)}
-        if (
-            distinct
-            and {x.lower() for x in distinct} <= _WILD
-            and (len(distinct) < len(set(present)) or wanted)
-        ):
-            rows = [i for i, x in enumerate(cells) if x in distinct]
+        odd = {x for x in present if not _NUMBER.match(x)}
+        if odd and {x.lower() for x in odd} <= _WILD and (len(odd) < len(present) or wanted):
+            rows = [i for i, x in enumerate(cells) if x in odd]
             problems += records.problem(
                 rows,
                 lambda r: (
@@ -321,18 +339,17 @@ def _try_numbers(
             )
         return None
     try:
-        values = np.array(list(map(float, present)), dtype=np.float64)
+        values = {x: float(x) for x in present}
     except ValueError:
         return None
-    if np.isinf(values).any():
+    if any(map(math.isinf, values.values())):
         rows = [i for i, x in enumerate(cells) if x and math.isinf(float(x))]
         problems += records.problem(
             rows, lambda r: f"column {name}: `{cells[r][:40]}` is too large for a double"
         )
         return None
-    data = np.zeros(len(cells))
-    data[~missing] = values
-    return _number_column(data, missing)
+    values[""] = 0.0
+    return _number_column(np.fromiter(map(values.__getitem__, cells), np.float64, len(cells)), missing)
 
 
 def _typed_column(

@@ -18,7 +18,7 @@ _SHOWN = 3
 
 @dataclass(frozen=True, eq=False)
 class Column:
-    """One column of the records: its cells (1, N) and its kind, `binary` being numbers that are all 0 or 1."""
+    """One column of the records: its cells (1, N) and its kind; `binary` is numbers that are all 0 or 1."""
 
     kind: str
     cells: Cells
@@ -57,10 +57,11 @@ class Records:
 def text_cells(values: Iterable[str | None]) -> Cells:
     """Texts as codes into their sorted levels; -1 is missing."""
     values = list(values)
-    levels = tuple(sorted({v for v in values if v is not None}))
+    known = set(values)
+    levels = tuple(sorted(v for v in known if v is not None))
     place: dict[str | None, int] = {v: i for i, v in enumerate(levels)}
     place[None] = -1
-    codes = np.array([place[v] for v in values], dtype=np.int64)[None, :]
+    codes = np.fromiter(map(place.__getitem__, values), dtype=np.int64, count=len(values))[None, :]
     missing = codes < 0
     return Cells(TEXT, codes, missing if missing.any() else None, levels)
 
@@ -71,11 +72,13 @@ def as_text(column: Column) -> Cells:
     if cells.kind == TEXT:
         return cells
     missing = cells.missing_mask()[0]
-    if cells.kind == TRUTH:
-        words = ["true" if x else "false" for x in cells.data[0]]
-    else:
-        words = [
-            repr(int(x)) if float(x).is_integer() and abs(x) < 2**53 else repr(float(x))
-            for x in cells.data[0]
-        ]
-    return text_cells(None if gone else word for word, gone in zip(words, missing, strict=True))
+    # few values are distinct, and only they need a text
+    distinct, which = np.unique(cells.data[0], return_inverse=True)
+    words = np.array([_word(x) for x in distinct.tolist()] + [None], dtype=object)
+    return text_cells(words[np.where(missing, -1, which)].tolist())
+
+
+def _word(value: float) -> str:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return repr(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

@@ -59,7 +59,9 @@ def check_format(tree: object, wanted: str, name: str) -> dict[str, Any]:
     """
     place = Place(name)
     if not isinstance(tree, dict) or not isinstance(tree.get("format"), str):
-        raise IntegrityError(Problem(f"this is no {wanted.split('/', maxsplit=1)[0]} file: it names no format", place))
+        raise IntegrityError(
+            Problem(f"this is no {wanted.split('/', maxsplit=1)[0]} file: it names no format", place)
+        )
     kind, _, version = tree["format"].partition("/")
     known, _, current = wanted.partition("/")
     if kind != known:
@@ -100,7 +102,8 @@ def read(path: Path, name: str) -> Registration:
     if tree.get("digest") != found:
         raise IntegrityError(
             Problem(
-                f"the content does not have the registered digest: found {found[:12]}…, registered {str(tree.get('digest'))[:12]}…",
+                f"the content does not have the registered digest: found {found[:12]}…, "
+                f"registered {str(tree.get('digest'))[:12]}…",
                 place,
             )
         )

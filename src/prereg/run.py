@@ -12,16 +12,21 @@ import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from prereg import canonical, formats, judge, ledger, manifest, registration, table
 from prereg.attempts import begin
 from prereg.differences import changes
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
 from prereg.estimate import Prepared, estimate
+from prereg.intervals import percentile_interval
 from prereg.lock import circumstances, resolved_of
+from prereg.protocol import read_protocol
 from prereg.questions import questions
 from prereg.readers import read_records
 from prereg.resolve import resolve
 from prereg.stored import from_stored, to_stored
+from prereg.values import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -85,7 +90,7 @@ def run(
     try:
         content, csv, found = _execute(project, registered, jobs, stage, tick)
         folder = project.results(registered.id) / registered.short
-        reproduced = _write(project, registered, folder, content, csv, notes)
+        reproduced = _write(project, folder, content, csv)
     except PreregError as error:
         attempt.finish("refused", exit_code=error.exit_code, message=str(error)[:2000])
         raise
@@ -117,8 +122,6 @@ def drift(project: Project, registered: Registration) -> list[str]:
         return [f"{name} is gone; the registration alone decides"]
     if canonical.file_digest(path, name)[0] == source.get("sha256"):
         return []
-    from prereg.protocol import read_protocol
-
     try:
         now = to_stored(read_protocol(formats.read_yaml(path, name)))
     except InputError as error:
@@ -230,11 +233,6 @@ def _arms(plan: Plan) -> list[dict[str, Any]]:
 
 
 def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
-    import numpy as np
-
-    from prereg.intervals import percentile_interval
-    from prereg.values import REASONS
-
     report, leg = plan.reports[i], found.reports[i]
     level = plan.protocol.resampling.level if plan.protocol.resampling else None
     values = []
@@ -270,19 +268,11 @@ def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
     }
 
 
-def _write(
-    project: Project,
-    registered: Registration,
-    folder: Path,
-    content: dict[str, Any],
-    csv: bytes,
-    notes: list[str],
-) -> bool:
+def _write(project: Project, folder: Path, content: dict[str, Any], csv: bytes) -> bool:
     """Write the results, or say that those that are there were reproduced."""
     path = folder / "ledger.json"
     if path.exists():
         return _reproduce(project, path, folder, content, csv)
-    del notes
     envelope = circumstances(project.root)
     data = ledger.to_bytes(content, envelope)
     formats.write_atomic(folder / "policies.csv", csv)

@@ -20,7 +20,7 @@ def seeded_key(seed: int, *names: str) -> bytes:
     return hashlib.sha256("\0".join((str(seed), *names)).encode()).digest()
 
 
-def assign(  # noqa: PLR0917  all of them decide
+def assign(
     units: Sequence[str],
     strata: Sequence[str] | None,
     parts: Sequence[tuple[str, str]],

@@ -1,4 +1,4 @@
-"""A protocol as it is stored in a registration: defaults written out, everything whose order counts as a list."""
+"""A protocol as it is stored in a registration: defaults written out, what has an order as a list."""
 
 from __future__ import annotations
 
@@ -69,7 +69,9 @@ def _metric(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         elif not p.of_rows:
             if p.default is not None:
                 parameters[p.name] = p.default
-        elif p.alternative_to is None or (p.alternative_to not in given and p.alternative_to not in parameters):
+        elif p.alternative_to is None or (
+            p.alternative_to not in given and p.alternative_to not in parameters
+        ):
             parameters[p.name] = p.name
     return {"name": name, "kind": kind, "version": entry.version, "parameters": parameters, **common}
 

@@ -14,7 +14,7 @@ import numpy as np
 
 Key = tuple[str, ...]
 
-# Reasons of an undefined value, in the order in which a number writes them into an int8 array; 0 is "defined".
+# Reasons of an undefined value, in the order in which a number writes them into an int8 array; 0: "defined".
 REASONS = (
     "",
     "missing",

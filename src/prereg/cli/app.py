@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 import traceback
-from enum import Enum
+from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -33,7 +33,7 @@ Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of
 ProtocolFile = Annotated[Path, typer.Argument(help="A protocol.", metavar="PROTOCOL.yaml")]
 
 
-class FailOn(str, Enum):
+class FailOn(StrEnum):
     """What makes `run` end with 1."""
 
     surprise = "surprise"

@@ -1,4 +1,4 @@
-"""Where the command line writes: tables on a terminal, plain lines in a pipe, one JSON document with --json."""
+"""Where the command line writes: tables on a terminal, plain lines in a pipe, one document with --json."""
 
 from __future__ import annotations
 

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from prereg.registration import Registration
 
 NOT_PROVEN = (
-    "that no other plan was registered elsewhere and dropped; that the records were not known when this was locked; "
+    "that no other plan was registered elsewhere and dropped; "
+    "that the records were not known when this was locked; "
     "anything about units, arms or metrics other than those registered"
 )
 _STYLE = {"held": "green", "failed": "yellow", "falsified": "red"}
@@ -76,9 +77,7 @@ def verdict_table(predictions: list[dict[str, Any]], title: str) -> Table:
         point = (
             ""
             if entry.get("legs") is not None
-            or (entry.get("left") is None
-            and entry["point"] is None
-            and entry["reason"] is None)
+            or (entry.get("left") is None and entry["point"] is None and entry["reason"] is None)
             else short(entry["point"])
         )
         table.add_row(
@@ -133,7 +132,10 @@ def show_ledger(
     console.print(Text(f"registered as {registration['digest'][:12]}, {stored.get('time', '')}".rstrip(", ")))
     if content.get("headline"):
         console.print(Text(f"headline: {content['headline']}", style="red bold"))
-    told = f"{counts['held']} held, {counts['failed']} failed, {counts['falsified']} falsified; {counts['surprises']} surprise{'s' * (counts['surprises'] != 1)}"
+    told = (
+        f"{counts['held']} held, {counts['failed']} failed, {counts['falsified']} falsified; "
+        f"{counts['surprises']} surprise{'s' * (counts['surprises'] != 1)}"
+    )
     console.print(Text(told, style="bold"))
     console.print()
     every = content["predictions"]
@@ -186,9 +188,10 @@ def _reports(console: Console, content: dict[str, Any]) -> None:
 
 
 _WHY = {
-    "no_variation": "every resample gave one value, so the interval is no evidence; register `evidence: exact` (one rate "
-    "against a number, or two rates over the same units), `point`, or more units",
-    "undefined": "the claim hangs on a value that is undefined; policies.csv says why, and defined(x) makes it a claim of its own",
+    "no_variation": "every resample gave one value, so the interval is no evidence; register "
+    "`evidence: exact` (one rate against a number, or two rates over the same units), `point`, or more units",
+    "undefined": "the claim hangs on a value that is undefined; policies.csv says why, and defined(x) makes "
+    "it a claim of its own",
     "short": "true at the point, but the registered evidence was not met",
     "contrary": "false at the point, and the registered falsifier stayed silent",
     "not_applicable": "a prediction it was given, or a gate, was not held",
@@ -206,7 +209,8 @@ def _explain(console: Console, predictions: list[dict[str, Any]]) -> None:
     if any(p.get("unpaired") for p in predictions):
         console.print(
             Text(
-                "unpaired: two reductions of one leg left out different policies; they do not compare the same ones"
+                "unpaired: two reductions of one leg left out different policies; "
+                "they do not compare the same ones"
             )
         )
 
@@ -220,7 +224,8 @@ def _dropped(console: Console, content: dict[str, Any]) -> None:
         name = ", ".join(map(str, arm["arm"].values()))
         console.print(
             Text(
-                f"{name}: {arm['dropped']} of {arm['units']} units dropped ({100 * arm['dropped_share']:.1f} %), because another arm has no row for them"
+                f"{name}: {arm['dropped']} of {arm['units']} units dropped "
+                f"({100 * arm['dropped_share']:.1f} %), because another arm has no row for them"
             )
         )
     if len(arms) > 20:
@@ -236,7 +241,8 @@ def show_registration(console: Console, registered: Registration) -> None:
     console.print(Text(f"registered as {registered.digest}"))
     console.print(
         Text(
-            f"on {registered.envelope.get('time', '?')} by prereg {registered.envelope.get('prereg', '?')}; records existed when locked"
+            f"on {registered.envelope.get('time', '?')} by prereg {registered.envelope.get('prereg', '?')}; "
+            "records existed when locked"
         )
     )
     console.print()

@@ -6,8 +6,9 @@ import functools
 import re
 from dataclasses import dataclass
 from decimal import Decimal
-from importlib import resources
 from typing import TYPE_CHECKING, Any
+
+from prereg.expression.tables import parser
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -364,11 +365,7 @@ def _callbacks() -> Any:
 
 @functools.cache
 def _grammar() -> Any:
-    from lark import Lark
-
-    text = resources.files("prereg.expression").joinpath("grammar.lark").read_text(encoding="utf-8")
-    parser = Lark(text, parser="lalr", lexer="basic", propagate_positions=True, maybe_placeholders=False)
-    return parser, _callbacks()
+    return parser(), _callbacks()
 
 
 def _bounded(tree: Any) -> Any:
@@ -428,9 +425,9 @@ def parse(text: str) -> Node:
         raise ExpressionError(f"longer than {MAX_LENGTH} characters", 0)
     if not text.strip():
         raise ExpressionError("an expression is empty", 0)
-    parser, build = _grammar()
+    grammar, build = _grammar()
     try:
-        return build.transform(_bounded(parser.parse(text)))  # type: ignore[no-any-return]
+        return build.transform(_bounded(grammar.parse(text)))  # type: ignore[no-any-return]
     except VisitError as error:
         if isinstance(error.orig_exc, ExpressionError):
             raise error.orig_exc from None

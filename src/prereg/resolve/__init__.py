@@ -1,4 +1,4 @@
-"""A protocol and its records -> a plan: names, types, parts, policies and claims resolved, all problems at once."""
+"""A protocol and its records -> a plan: names, types, parts, policies, claims; all problems at once."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from prereg.resolve.columns import resolve_columns
 from prereg.resolve.metrics import resolve_metrics
 from prereg.resolve.notes import Notes
 from prereg.resolve.policies import resolve_settings
+from prereg.resolve.thresholds import resolve_thresholds
 from prereg.resolve.units import resolve_units
 
 if TYPE_CHECKING:
@@ -35,8 +36,11 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
     units = resolve_units(protocol, records, columns, notes)
     notes.stop_if_broken()
     settings = resolve_settings(protocol, columns, units, notes)
-    notes.stop_if_broken(only_fatal=True)
-    metrics, environment = resolve_metrics(protocol, records, columns, units, settings, notes)
+    found, thresholds = resolve_thresholds(protocol, records, columns, units, notes)
+    if thresholds is not None:
+        settings = found
+    notes.stop_if_broken()
+    metrics, environment = resolve_metrics(protocol, records, columns, units, settings, thresholds, notes)
     predictions, reports = resolve_claims(protocol, environment, metrics, notes)
     notes.stop_if_broken()
     return Plan(
@@ -57,5 +61,6 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
         reports=reports,
         resamples=protocol.resampling.resamples if protocol.resampling else 0,
         kinds=columns.kinds,
+        thresholds=thresholds,
         warnings=tuple(sorted(notes.warnings, key=file_order)),
     )

@@ -67,7 +67,8 @@ def _prediction(
         where: Path = (*path, "evidence") if spec.evidence.kind != "interval" else path
         notes.problem(
             where,
-            f"evidence by {spec.evidence.kind} needs a `resampling` section; without one write `evidence: point`",
+            f"evidence by {spec.evidence.kind} needs a `resampling` section; "
+            "without one write `evidence: point`",
         )
     claim = compile_claim(spec.claim, (*path, "claim"), environment, notes)
     support = None

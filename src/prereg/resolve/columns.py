@@ -1,4 +1,4 @@
-"""Columns of the records under the names of the protocol: roles, derived columns, the rows that `where` keeps."""
+"""Columns of the records under the names of the protocol: roles, derived columns, the rows `where` keeps."""
 
 from __future__ import annotations
 
@@ -153,7 +153,8 @@ def _filter(protocol: Protocol, records: Records, columns: Columns, table: RowTa
         notes.problems += records.problem(
             lost,
             lambda _: (
-                "`where` is undefined for this record: a cell is missing; write defined(x) to say what it counts as"
+                "`where` is undefined for this record: a cell is missing; "
+                "write defined(x) to say what it counts as"
             ),
         )
         return

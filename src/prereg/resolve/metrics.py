@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prereg import reselect
 from prereg.errors import suggestion
 from prereg.expression import policies as language
 from prereg.expression import ranges, syntax
@@ -14,6 +15,7 @@ from prereg.expression.rows import BINARY, NUMBER, TRUTH, Compiler, Rows
 from prereg.expression.syntax import ExpressionError
 from prereg.metrics import KINDS
 from prereg.plan import MetricPlan
+from prereg.records import Column, as_text
 from prereg.values import SCALAR, Axes, as_decimal
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from prereg.metrics import Kind, Parameter
     from prereg.panels import Key
+    from prereg.plan import ThresholdPlan
     from prereg.protocol import Protocol
     from prereg.records import Records
     from prereg.resolve.columns import Columns
@@ -30,6 +33,7 @@ if TYPE_CHECKING:
 
 COMMON = ("part", "among", "per", "show")
 VALUE = "value"
+TAU = "tau"
 
 
 def metric_parts(spec: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
@@ -45,6 +49,7 @@ class _Resolver:
     columns: Columns
     units: Units
     settings: Settings
+    thresholds: ThresholdPlan | None
     notes: Notes
     plans: dict[str, MetricPlan] = field(default_factory=dict)
     known: dict[str, language.Metric] = field(default_factory=dict)
@@ -195,6 +200,11 @@ class _Resolver:
                 path, f"`{min(stale)}` is derived from what the policies change; write it in the metric"
             )
         by_policy = bool(read & self.settings.changed)
+        if by_policy and self.thresholds is not None and self.thresholds.reselect:
+            if kind.name not in reselect.KINDS or per is not None:
+                notes.problem(
+                    path, f"with `reselect` a metric that reads `action` is a {' or '.join(reselect.KINDS)}, without `per`"
+                )
         roles = bool(read & {"answered", "certified"})
         return MetricPlan(
             name=name,
@@ -255,7 +265,8 @@ class _Resolver:
             if value not in p.choices:
                 notes.problem(
                     where,
-                    f"`{p.name}`: found {value!r}, expected {' or '.join(p.choices)}{suggestion(str(value), p.choices)}",
+                    f"`{p.name}`: found {value!r}, expected {' or '.join(p.choices)}"
+                    f"{suggestion(str(value), p.choices)}",
                 )
                 return {}
             return {p.name: value}
@@ -349,8 +360,6 @@ class _Resolver:
         if per in (*data.arm, data.dataset, *self.settings.factors):
             self.notes.problem((*path, "per"), f"`{per}` is a factor already")
             return None, ()
-        from prereg.records import Column, as_text
-
         table = self.units.layout.panels[0].table
         cells = as_text(Column(self.columns.kinds[per], table.columns[per]))
         used = sorted({cells.levels[i] for i in np.unique(cells.data[0]) if i >= 0})
@@ -371,6 +380,14 @@ class _Resolver:
                 self.known[name] = language.Metric(
                     plan.axes, range=self._range(plan), degenerate=plan.degenerate
                 )
+
+    def attribute(self) -> None:
+        """The threshold of a policy, readable as `tau`."""
+        if TAU in self.protocol.metrics:
+            self.notes.problem(("metrics", TAU), f"`{TAU}` is the threshold of a policy; choose another name", key=True)
+        axes = self.axes(by_policy=True, per=None, categories=())
+        self.known[TAU] = language.Metric(axes, attribute=True)
+        self.plans[TAU] = MetricPlan(TAU, None, axes, {}, by_policy=True, attribute=True)
 
     def _range(self, plan: MetricPlan) -> ranges.Range:
         if plan.kind is None:
@@ -468,15 +485,23 @@ def _text(value: object) -> str | None:
 
 
 def resolve_metrics(
-    protocol: Protocol, records: Records, columns: Columns, units: Units, settings: Settings, notes: Notes
+    protocol: Protocol,
+    records: Records,
+    columns: Columns,
+    units: Units,
+    settings: Settings,
+    thresholds: ThresholdPlan | None,
+    notes: Notes,
 ) -> tuple[dict[str, MetricPlan], language.Environment]:
     """All metrics in the order written, and the environment of expressions over policies."""
-    resolver = _Resolver(protocol, records, columns, units, settings, notes)
+    resolver = _Resolver(protocol, records, columns, units, settings, thresholds, notes)
     if not protocol.metrics:
         notes.problem(("metrics",), "a protocol without metrics measures nothing", key=True)
     for name, spec in protocol.metrics.items():
         resolver.metric(name, spec)
     resolver.describe()
+    if thresholds is not None:
+        resolver.attribute()
     factors = resolver.factors()
     for name in protocol.metrics:
         if name in factors:
@@ -505,4 +530,6 @@ def resolve_metrics(
         if inner.problems:
             environment = replace(environment, broken=environment.broken | {name})
     ordered = {name: resolver.plans[name] for name in protocol.metrics if name in resolver.plans}
+    if thresholds is not None:
+        ordered[TAU] = resolver.plans[TAU]
     return ordered, environment

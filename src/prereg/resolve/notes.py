@@ -22,7 +22,6 @@ class Notes:
         self.places = places
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
-        self.fatal = False
 
     def problem(self, path: Path, message: str, *, key: bool = False) -> None:
         """Note a problem at a value (or key) of the protocol."""
@@ -46,9 +45,9 @@ class Notes:
             self.expressions(path, text, [error])
             return None
 
-    def stop_if_broken(self, *, only_fatal: bool = False) -> None:
+    def stop_if_broken(self) -> None:
         """Raise what was gathered, in the order of the file, where later stages would make no sense."""
-        if self.problems and (self.fatal or not only_fatal):
+        if self.problems:
             raise InputError(*sorted(dict.fromkeys(self.problems), key=file_order))
 
 

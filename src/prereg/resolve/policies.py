@@ -2,34 +2,22 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prereg import policies
 from prereg.expression.rows import NUMBER, TRUTH, Cells, Compiler, truth_of
+from prereg.resolve.settings import Settings
 from prereg.values import as_decimal, decimal_text
 
 if TYPE_CHECKING:
     from decimal import Decimal
 
-    from prereg.panels import Key
     from prereg.protocol import Gate, Protocol
     from prereg.resolve.columns import Columns
     from prereg.resolve.notes import Notes, Path
     from prereg.resolve.units import Units
-
-
-@dataclass(frozen=True, eq=False)
-class Settings:
-    """The factors that policies add, their values in order, and the names that depend on them."""
-
-    factors: tuple[str, ...] = ()
-    keys: tuple[Key, ...] = ((),)
-    values: tuple[tuple[str, ...], ...] = ()
-    """Per factor its values in order."""
-    changed: frozenset[str] = frozenset()
 
 
 def resolve_settings(protocol: Protocol, columns: Columns, units: Units, notes: Notes) -> Settings:
