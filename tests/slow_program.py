@@ -42,7 +42,7 @@ def row_value(expression, row):
         return Fraction(operands[0])
     if op == "text":
         return operands[0]
-    values = [row_value(x, row) for x in operands if not (op in COMPARE and x is None)]
+    values = [row_value(x, row) for x in operands]
     if op == "defined":
         return values[0] is not None
     if op == "and":
@@ -488,6 +488,7 @@ class Program:
         ]
         self.prepared = {name: self.prepare(m) for name, m in spec["metrics"].items()}
         self.draws = {}
+        self.known = {}
 
     def category_order(self, column):
         cells = {
@@ -523,17 +524,26 @@ class Program:
                         for u in panel.members(part)
                         if u in by_unit
                     }
-                    found[which, key] = (panel, part, seen)
+                    of_category = {u for u in seen if self.has(metric, by_unit[u], category)}
+                    found[which, key] = (panel, part, seen, of_category)
         return found
+
+    def read(self, metric, rows):
+        """The samples of a unit that a metric reads."""
+        every = metric["kind"] == "refusal_index" or self.spec["samples"] == "all"
+        return rows if every else rows[:1]
+
+    def has(self, metric, rows, category):
+        return category is None or any(r[metric["per"]] == category for r in self.read(metric, rows))
 
     def view(self, metric, rows, category):
         """A unit's rows inside `among`, each the values of the parameters; "missing" where that is open."""
-        every = metric["kind"] == "refusal_index" or self.spec["samples"] == "all"
         found = []
-        for row in rows if every else rows[:1]:
-            if category is not None and row[metric["per"]] != category:
-                continue
+        for row in self.read(metric, rows):
             inside = True if metric["among"] is None else row_value(metric["among"], row)
+            if category is not None:
+                here = None if row[metric["per"]] is None else row[metric["per"]] == category
+                inside = False if False in (inside, here) else (None if here is None else inside)
             if inside is False:
                 continue
             values = {name: row_value(e, row) for name, e in metric["rows"].items()}
@@ -559,11 +569,17 @@ class Program:
 
     def metric(self, name, b=None):
         """(which, key) -> Fraction rounded to 12 decimals, or the reason."""
+        if (name, b) not in self.known:
+            self.known[name, b] = self.computed(name, b)
+        return self.known[name, b]
+
+    def computed(self, name, b):
         metric = self.spec["metrics"][name]
         found = {}
-        for key, (panel, part, seen) in self.prepared[name].items():
+        for key, (panel, part, seen, of_category) in self.prepared[name].items():
             rows = []
-            for unit, copies in itertools.groupby(self.units_of(panel, part, b)):
+            chosen = self.units_of(panel, part, b)
+            for unit, copies in itertools.groupby(chosen):
                 times = len(list(copies))
                 if metric["kind"] == "refusal_index":
                     rows += [
@@ -573,16 +589,18 @@ class Program:
                     ]
                 else:  # a row that is drawn twice is two rows, one after the other
                     rows += [r for r in seen.get(unit, []) for _ in range(times)]
-            value = "missing" if "missing" in rows else KINDS[metric["kind"]](rows, metric["options"])
-            if metric["per"] and value == "vacuous":
-                value = "empty_category"
-            found[key] = twelve(value)
+            if "missing" in rows:
+                found[key] = "missing"
+            elif not of_category & set(chosen) and metric["per"]:
+                found[key] = "empty_category"
+            else:
+                found[key] = twelve(KINDS[metric["kind"]](rows, metric["options"]))
         return found
 
     def detail(self, name):
         """(which, key) -> (units with a row, rows, numerator, denominator) at the point."""
         out = {}
-        for key, (_, _, seen) in self.prepared[name].items():
+        for key, (_, _, seen, _) in self.prepared[name].items():
             rows = [r for rows in seen.values() for r in rows]
             hits = None
             if self.spec["metrics"][name]["kind"] == "rate":

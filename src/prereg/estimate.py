@@ -199,7 +199,11 @@ def _reselected(
     inside, counted, unknown = [], [], np.zeros(size, dtype=bool)
     for action in (0.0, 1.0):
         view = ActionTable(table, action)
-        among = Cells(TRUTH, np.ones((1, size), dtype=bool)) if metric.among is None else metric.among.evaluate(view)
+        among = (
+            Cells(TRUTH, np.ones((1, size), dtype=bool))
+            if metric.among is None
+            else metric.among.evaluate(view)
+        )
         gone = np.broadcast_to(among.missing_mask(), (1, size))[0]
         member = np.broadcast_to(among.data, (1, size))[0] & ~gone
         truth = metric.arguments[metric.kind.name].evaluate(view)
@@ -312,7 +316,9 @@ class Block:
             raise AssertionError("only threshold policies have thresholds")
         known = self._taus.get(panel)
         if known is None:
-            known = plan.taus(panel, self.weights(panel, plan.part)) if plan.reselect else plan.point(panel)[None]
+            known = (
+                plan.taus(panel, self.weights(panel, plan.part)) if plan.reselect else plan.point(panel)[None]
+            )
             self._taus[panel] = known
         return known
 

@@ -14,7 +14,7 @@ from prereg.document import Document, Source, Steps, Tree
 from prereg.errors import InputError, MissingError, Place, Problem
 from prereg.numerals import exact_float, exact_integer, shown
 
-__all__ = ["Document", "Steps", "Tree", "dump_json", "read_json", "read_yaml", "write_atomic"]
+__all__ = ["Document", "Steps", "Tree", "decode", "dump_json", "read_bytes", "read_json", "read_yaml", "write_atomic"]
 
 
 def read_yaml(
@@ -27,7 +27,7 @@ def read_yaml(
     from prereg.yamltext import parse_yaml  # noqa: PLC0415 - 14 ms that reading JSON need not pay
 
     name = str(path) if name is None else name
-    text = _decode(_read_bytes(path, name, max_bytes), name)
+    text = decode(read_bytes(path, name, max_bytes), name)
     return parse_yaml(Source(name, text.replace("\r\n", "\n").replace("\r", "\n")), max_depth=max_depth)
 
 
@@ -41,10 +41,10 @@ def read_json(
     """
     if name is None:
         name = str(source) if isinstance(source, Path) else "JSON"
-    data = _read_bytes(source, name, max_bytes) if isinstance(source, Path) else source
+    data = read_bytes(source, name, max_bytes) if isinstance(source, Path) else source
     if len(data) > max_bytes:
         raise _too_large(name, len(data), max_bytes)
-    text = _decode(data, name)
+    text = decode(data, name)
     try:
         tree = cast("Tree", _JSON.decode(text))
         if "\\u" in text:  # the only way in for half of a surrogate pair
@@ -136,7 +136,11 @@ def _sync_folder(folder: Path) -> None:
         os.close(descriptor)
 
 
-def _read_bytes(path: Path, name: str, max_bytes: int) -> bytes:
+def read_bytes(path: Path, name: str, max_bytes: int) -> bytes:
+    """Read a regular file whole; `name` is what errors call it.
+
+    Raises MissingError where there is none, InputError for folders, pipes, devices and too large files.
+    """
     place = Place(name)
     try:
         status = path.stat()
@@ -164,7 +168,8 @@ def _why(error: Exception) -> str:
     return getattr(error, "strerror", None) or str(error)
 
 
-def _decode(data: bytes, name: str) -> str:
+def decode(data: bytes, name: str) -> str:
+    """Return the text of UTF-8 bytes, a BOM taken off. Raises InputError at the first byte that is none."""
     data = data.removeprefix(codecs.BOM_UTF8)
     try:
         return data.decode()

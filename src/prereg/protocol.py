@@ -76,7 +76,9 @@ Numbers = Annotated[
     tuple[str, ...],
     BeforeValidator(_texts),
     Field(min_length=1),
-    WithJsonSchema({"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}),
+    WithJsonSchema(
+        {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}
+    ),
 ]
 Thresholds = Annotated[
     tuple[str, ...],
@@ -182,7 +184,9 @@ class Select(Section):
     """How a threshold is chosen on the calibration part."""
 
     part: str
-    rules: Annotated[tuple[Literal["naive", "empirical", "ltt"], ...], BeforeValidator(_list), Field(min_length=1)]
+    rules: Annotated[
+        tuple[Literal["naive", "empirical", "ltt"], ...], BeforeValidator(_list), Field(min_length=1)
+    ]
     delta: Numbers = ("0.1",)
     min_support: Annotated[int, Field(ge=1)] = 25
     start: Literal["screen", "fit"] = "screen"

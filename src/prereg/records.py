@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.errors import Place, Problem
-from prereg.expression.rows import TEXT, TRUTH, Cells
+from prereg.expression.rows import TEXT, Cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

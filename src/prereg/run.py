@@ -8,31 +8,25 @@ reproduced, never replaced; (9) results are written, the ledger last; (10) the a
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from prereg import canonical, formats, judge, ledger, manifest, registration, table
+from prereg import canonical, findings, formats, judge, ledger, manifest, registration, results, table, trace
 from prereg.attempts import begin
 from prereg.differences import changes
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
 from prereg.estimate import Prepared, estimate
-from prereg.intervals import percentile_interval
 from prereg.lock import circumstances, resolved_of
 from prereg.protocol import read_protocol
 from prereg.questions import questions
 from prereg.readers import read_records
 from prereg.resolve import resolve
 from prereg.stored import from_stored, to_stored
-from prereg.values import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from prereg.estimate import Estimate
     from prereg.plan import Plan
     from prereg.project import Project
     from prereg.registration import Registration
@@ -88,16 +82,15 @@ def run(
     notes = drift(project, registered)
     attempt = begin(project, registered.id, registered.digest, "run", circumstances(project.root))
     try:
-        content, csv, found = _execute(project, registered, jobs, stage, tick)
+        content, tables = _execute(project, registered, jobs, stage, tick)
         folder = project.results(registered.id) / registered.short
-        reproduced = _write(project, folder, content, csv)
+        reproduced = results.write(project, folder, content, tables, circumstances(project.root))
     except PreregError as error:
         attempt.finish("refused", exit_code=error.exit_code, message=str(error)[:2000])
         raise
     except BaseException as error:
         attempt.finish("stopped", message=type(error).__name__)
         raise
-    del found
     attempt.finish(
         "reproduced" if reproduced else "written",
         ledger=canonical.digest(ledger.KIND, content),
@@ -149,7 +142,7 @@ def _execute(
     jobs: int,
     stage: Callable[[str], None],
     tick: Callable[[int], None],
-) -> tuple[dict[str, Any], bytes, Estimate]:
+) -> tuple[dict[str, Any], dict[str, bytes]]:
     entries = registered.content["data"]["files"]
     stage("hashing records")
     manifest.verify(project, entries)
@@ -163,8 +156,11 @@ def _execute(
     stage("judging")
     judgements = judge.judge(questions(plan, found))
     manifest.verify(project, entries)
-    csv = table.to_bytes(plan, found)
-    return content_of(registered, plan, found, judgements, csv), csv, found
+    tables = {"policies.csv": table.to_bytes(plan, found)}
+    chosen_thresholds = trace.to_bytes(plan)
+    if chosen_thresholds is not None:
+        tables["thresholds.csv"] = chosen_thresholds
+    return findings.content_of(registered, plan, found, judgements, tables), tables
 
 
 def plan_of(project: Project, registered: Registration) -> Plan:
@@ -200,106 +196,3 @@ def _as_registered(registered: Registration, plan: Plan) -> None:
             ),
             *[Problem(f"differs: {change}", registered.place) for change in found[:20]],
         )
-
-
-def content_of(
-    registered: Registration, plan: Plan, found: Estimate, judgements: Sequence[judge.Judgement], csv: bytes
-) -> dict[str, Any]:
-    """The content of the ledger, numbers shortened."""
-    content: dict[str, Any] = {
-        "format": ledger.FORMAT,
-        "registration": {"id": registered.id, "digest": registered.digest},
-        "data": {"files": registered.content["data"]["files"], "arms": _arms(plan)},
-        "counts": judge.counts(judgements),
-        "headline": "void" if judge.void(judgements) else None,
-        "predictions": [j.to_tree() for j in judgements],
-        "reports": [_report(plan, i, found) for i in range(len(plan.reports))],
-        "policies": {"sha256": hashlib.sha256(csv).hexdigest(), "rows": csv.count(b"\n") - 1},
-    }
-    short: dict[str, Any] = ledger.shortened(content)
-    return short
-
-
-def _arms(plan: Plan) -> list[dict[str, Any]]:
-    """Per arm and dataset: units seen and dropped, because a comparison hangs on who lost what."""
-    out = []
-    for key, seen in plan.layout.seen.items():
-        arm = dict(zip(plan.arm_factors, key, strict=False))
-        if plan.dataset_factor is not None:
-            arm[plan.dataset_factor] = key[-1]
-        dropped = plan.layout.dropped[key]
-        out.append({"arm": arm, "units": seen, "dropped": dropped, "dropped_share": dropped / seen})
-    return out
-
-
-def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
-    report, leg = plan.reports[i], found.reports[i]
-    level = plan.protocol.resampling.level if plan.protocol.resampling else None
-    values = []
-    facts = leg.point.facts
-    for at in range(len(report.term.axes)):
-        column = leg.data[:, at]
-        drawn = column[1:][~np.isnan(column[1:])]
-        interval = None
-        if (
-            level is not None
-            and plan.resamples
-            and 2 * len(drawn) >= plan.resamples
-            and not np.isnan(column[0])
-        ):
-            interval = list(map(float, percentile_interval(drawn, level)))
-        counts = [] if facts is None else [int(n[at]) for n, _ in facts.counts]
-        values.append(
-            {
-                "policy": list(report.term.axes.keys[at]),
-                "value": None if np.isnan(column[0]) else float(column[0]),
-                "interval": interval,
-                "resamples_defined": len(drawn),
-                "n": counts[0] if len(counts) == 1 else counts,
-                "reason": None if facts is None else REASONS[int(facts.reasons[at])] or None,
-            }
-        )
-    return {
-        "id": report.id,
-        "expression": " ".join(report.text.split()),
-        "factors": list(report.term.axes.factors),
-        "level": level,
-        "values": values,
-    }
-
-
-def _write(project: Project, folder: Path, content: dict[str, Any], csv: bytes) -> bool:
-    """Write the results, or say that those that are there were reproduced."""
-    path = folder / "ledger.json"
-    if path.exists():
-        return _reproduce(project, path, folder, content, csv)
-    envelope = circumstances(project.root)
-    data = ledger.to_bytes(content, envelope)
-    formats.write_atomic(folder / "policies.csv", csv)
-    try:
-        formats.write_atomic(path, data, exclusive=True)
-    except FileExistsError:  # another run was faster: it must have found the same
-        return _reproduce(project, path, folder, content, csv)
-    return False
-
-
-def _reproduce(project: Project, path: Path, folder: Path, content: dict[str, Any], csv: bytes) -> bool:
-    name = project.name_of(path)
-    stored = ledger.read(path, name)
-    if canonical.digest(ledger.KIND, content) != stored.digest:
-        found = list(changes(stored.content, content))
-        raise IntegrityError(
-            Problem("the ledger is not reproduced; it was left as it is", Place(name)),
-            *[Problem(f"differs: {change}", Place(name)) for change in found[:20]],
-        )
-    policies = folder / "policies.csv"
-    if not policies.exists():
-        formats.write_atomic(policies, csv)
-    elif policies.read_bytes() != csv:
-        raise IntegrityError(
-            Problem(
-                "the table of policies is not reproduced; it was left as it is",
-                Place(project.name_of(policies)),
-            )
-        )
-    return True

@@ -7,8 +7,9 @@ sample, the other rows are resamples, NaN is undefined; truth is 1, 0 or NaN (Kl
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal
 
 import numpy as np
 
@@ -41,13 +42,13 @@ def decimal_text(value: Decimal) -> str:
     return format(value.normalize(), "f")
 
 
+# What a protocol calls a number; `Decimal` alone would also read 1_000, other scripts' digits and blanks.
+_DECIMAL = re.compile(r"[+-]?(?:[0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][+-]?[0-9]{1,4})?", re.ASCII)
+
+
 def as_decimal(text: str) -> Decimal | None:
     """The decimal a factor value stands for; None where it is no plain finite number."""
-    try:
-        value = Decimal(text)
-    except InvalidOperation:
-        return None
-    return value if value.is_finite() else None
+    return Decimal(text) if _DECIMAL.fullmatch(text) else None
 
 
 def factor_text(value: str | Decimal) -> str:
@@ -55,8 +56,16 @@ def factor_text(value: str | Decimal) -> str:
     return decimal_text(value) if isinstance(value, Decimal) else value
 
 
+# From here on neighbouring doubles are further apart than 1e-12: there is nothing left to round, and x * 1e12
+# would no longer be exact.
+_UNROUNDED = 8192.0
+
+
 def rounded(x: np.ndarray) -> np.ndarray:
-    """Rounded to 12 decimals; minus zero becomes zero."""
+    """Rounded to 12 decimals, an even last digit on ties; minus zero becomes zero, 8192 and more stay."""
+    large = np.abs(x) >= _UNROUNDED
+    if large.any():
+        return np.where(large, x, np.round(np.where(large, 0.0, x), 12)) + 0.0
     return np.round(x, 12) + 0.0
 
 
@@ -140,8 +149,10 @@ def take(data: np.ndarray, where: np.ndarray) -> np.ndarray:
     """The columns of an (R, P) array at `where`; NaN where it is -1."""
     if len(where) == data.shape[1] and (where == np.arange(len(where))).all():
         return data
-    out: np.ndarray = data[:, where]
     lost = where < 0
+    if lost.all():
+        return np.full((data.shape[0], len(where)), np.nan)
+    out: np.ndarray = data[:, where]
     if lost.any():
         out[:, lost] = np.nan
     return out

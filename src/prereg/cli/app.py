@@ -301,7 +301,9 @@ def show(
     registered = registrations.current(project, what)
     folder = project.results(registered.id) / registered.short
     if policy is not None:
-        return _show_policy(project, folder, policy, json)
+        from prereg.cli.policies import show_policy
+
+        return show_policy(project, folder, policy, json=json)
     if registration or not (folder / "ledger.json").exists():
         if json:
             output.emit(
@@ -377,38 +379,6 @@ def _show_file(project: Any, path: Path, json: bool) -> int:
         )
     else:
         render.show_registration(output.console(), registered)
-    return 0
-
-
-def _show_policy(project: Any, folder: Path, policy: str, json: bool) -> int:
-    import csv
-    import io
-
-    from rich.table import Table
-
-    from prereg.errors import MissingError, suggestion
-
-    path = folder / "policies.csv"
-    if not path.exists():
-        raise MissingError(f"{project.name_of(path)}: no such file; run the registration first")
-    rows = list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
-    found = [r for r in rows if policy == r["policy"] or policy in r["policy"].split(" ")]
-    if not found:
-        raise MissingError(f"no policy is called `{policy}`{suggestion(policy, {r['policy'] for r in rows})}")
-    if json:
-        output.emit({"command": "show", "exit_code": 0, "kind": "policies", "rows": found})
-        return 0
-    table = Table(box=None, pad_edge=False)
-    names = [
-        n
-        for n in rows[0]
-        if n == "policy" or n in ("part", "metric", "value", "numerator", "denominator", "n", "reason")
-    ]
-    for name in names:
-        table.add_column(name)
-    for row in found:
-        table.add_row(*[("⊥" if n == "value" and not row[n] else row[n]) for n in names])
-    output.console().print(table)
     return 0
 
 

@@ -1,4 +1,4 @@
-"""Interval arithmetic over expressions: between which two values can it lie?
+"""Interval arithmetic over expressions: the two values between which one must lie.
 
 Used at `check` to refuse a prediction that could not come out both ways.  A range is an outer bound: it may
 be wider than what can be reached, never narrower.
@@ -128,14 +128,22 @@ def _exp(value: float) -> float:
 
 def outcomes(op: str, left: Range, right: Range) -> tuple[bool, bool]:
     """(can be true, can be false) of `left op right`."""
+    # What is compared with 0 is the difference, rounded to 12 decimals; an end that inf - inf leaves open is open.
+    low, high = _gap(left.low, right.high, -INF), _gap(left.high, right.low, INF)
     if op == ">":
-        return left.high > right.low, left.low <= right.high
+        return high > 0, low <= 0
     if op == ">=":
-        return left.high >= right.low, left.low < right.high
+        return high >= 0, low < 0
     if op == "<":
-        return outcomes(">", right, left)
+        return low < 0, high >= 0
     if op == "<=":
-        return outcomes(">=", right, left)
-    same = left.single and right.single and left.low == right.low
-    meet = left.low <= right.high and right.low <= left.high
+        return low <= 0, high > 0
+    same, meet = low == high == 0, low <= 0 <= high
     return (meet, not same) if op == "==" else (not same, meet)
+
+
+def _gap(a: float, b: float, otherwise: float) -> float:
+    gap = a - b
+    if math.isnan(gap):
+        return otherwise
+    return gap if abs(gap) >= 1 else round(gap, 12)

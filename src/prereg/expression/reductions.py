@@ -7,8 +7,9 @@ last bit of a sum.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -23,19 +24,27 @@ if TYPE_CHECKING:
 _SCALE = 1e12
 
 
-def exact_sum(x: np.ndarray, defined: np.ndarray) -> tuple[np.ndarray, float]:
-    """Sums along axis 1 and the scale they are in: whole multiples of 1e-12 where they fit a 64-bit integer.
+def exact_sum(x: np.ndarray, defined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Sums along axis 1 of (R, P) and the scale each is in, both (R,): the order of the columns is nowhere seen.
 
-    Larger values are added column by column: the same order for every block of resamples.
+    Whole multiples of 1e-12 where they fit a 64-bit integer, else the exact sum of the doubles, rounded once.
+    Which of the two is decided row by row, so that a row does not depend on the block it is computed in.
     """
     clean = np.where(defined, x, 0.0)
-    largest = np.abs(clean).max(initial=0.0)
-    if largest * _SCALE * max(x.shape[1], 1) < 2.0**62:
-        return np.rint(clean * _SCALE).astype(np.int64).sum(axis=1), _SCALE
-    total = np.zeros(x.shape[0])
-    for column in range(x.shape[1]):
-        total = total + clean[:, column]
-    return total, 1.0
+    fits = np.abs(clean).max(axis=1, initial=0.0) * _SCALE * max(x.shape[1], 1) < 2.0**62
+    whole = clean if fits.all() else np.where(fits[:, None], clean, 0.0)
+    sums = np.rint(whole * _SCALE).astype(np.int64).sum(axis=1).astype(np.float64)
+    scale = np.full(x.shape[0], _SCALE)
+    for row in np.flatnonzero(~fits):
+        sums[row], scale[row] = _exact(clean[row].tolist()), 1.0
+    return sums, scale
+
+
+def _exact(values: list[float]) -> float:
+    try:
+        return math.fsum(values)
+    except OverflowError:
+        return math.nan
 
 
 def mean(x: np.ndarray) -> np.ndarray:
@@ -83,11 +92,13 @@ def sd(x: np.ndarray) -> np.ndarray:
     with np.errstate(all="ignore"):
         sums, scale = exact_sum(x, defined)
         centre = sums / (scale * n)
-        gaps = np.where(defined, x - centre[:, None], 0.0)
-        squares = np.zeros(x.shape[0])
+        # added from the smallest to the largest: the order of the policies leaves no trace in the last bit
+        squares = np.sort(np.where(defined, x - centre[:, None], 0.0) ** 2, axis=1)
+        total_of = np.zeros(x.shape[0])
         for column in range(x.shape[1]):
-            squares = squares + gaps[:, column] ** 2
-        return np.where(n > 1, np.sqrt(squares / (n - 1)), np.nan)
+            total_of = total_of + squares[:, column]
+        out = np.sqrt(total_of / (n - 1))
+        return np.where((n > 1) & np.isfinite(out), out, np.nan)
 
 
 def quantile(q: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -142,11 +153,12 @@ REDUCTIONS: dict[str, Reduction] = {
 }
 
 _CORRELATION = Range(-1.0, 1.0)
-PAIRED: dict[str, tuple[Callable[[np.ndarray, np.ndarray], np.ndarray], Range]] = {
-    "spearman": (lambda x, y: ranks.spearman(x, y), _CORRELATION),
-    "kendall": (lambda x, y: ranks.kendall(x, y), _CORRELATION),
-    "pearson": (lambda x, y: ranks.pearson(x, y), _CORRELATION),
-    "slope": (lambda y, x: ranks.slope(y, x), ranges.ANY),
+Vector = ranks.Ranked | np.ndarray[Any, np.dtype[np.float64]]
+PAIRED: dict[str, tuple[Callable[[Vector, Vector], np.ndarray], Range]] = {
+    "spearman": (ranks.spearman, _CORRELATION),
+    "kendall": (ranks.kendall, _CORRELATION),
+    "pearson": (ranks.pearson, _CORRELATION),
+    "slope": (ranks.slope, ranges.ANY),  # of the first argument on the second
 }
 
 

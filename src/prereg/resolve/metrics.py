@@ -203,7 +203,8 @@ class _Resolver:
         if by_policy and self.thresholds is not None and self.thresholds.reselect:
             if kind.name not in reselect.KINDS or per is not None:
                 notes.problem(
-                    path, f"with `reselect` a metric that reads `action` is a {' or '.join(reselect.KINDS)}, without `per`"
+                    path,
+                    f"with `reselect` a metric that reads `action` is a {' or '.join(reselect.KINDS)}, without `per`",
                 )
         roles = bool(read & {"answered", "certified"})
         return MetricPlan(
@@ -384,7 +385,9 @@ class _Resolver:
     def attribute(self) -> None:
         """The threshold of a policy, readable as `tau`."""
         if TAU in self.protocol.metrics:
-            self.notes.problem(("metrics", TAU), f"`{TAU}` is the threshold of a policy; choose another name", key=True)
+            self.notes.problem(
+                ("metrics", TAU), f"`{TAU}` is the threshold of a policy; choose another name", key=True
+            )
         axes = self.axes(by_policy=True, per=None, categories=())
         self.known[TAU] = language.Metric(axes, attribute=True)
         self.plans[TAU] = MetricPlan(TAU, None, axes, {}, by_policy=True, attribute=True)

@@ -68,7 +68,10 @@ def _refuse_neighbours(protocol: Protocol, columns: Columns, units: Units, notes
     if protocol.policies.gate is not None:
         notes.problem(PATH, "a gate and a threshold form policies of different kinds; use one of them")
     if protocol.policies.degenerate:
-        notes.problem(("policies", "degenerate"), "`always` and `never` answer questions; with a threshold there are actions")
+        notes.problem(
+            ("policies", "degenerate"),
+            "`always` and `never` answer questions; with a threshold there are actions",
+        )
     if "action" in columns.kinds:
         notes.problem(PATH, "the records have a column `action`; the threshold needs the name for itself")
     if not units.parts:
@@ -77,14 +80,18 @@ def _refuse_neighbours(protocol: Protocol, columns: Columns, units: Units, notes
     for key, part in (("candidates", spec.candidates.part), ("select", spec.select.part)):
         if part not in units.parts:
             hint = suggestion(part, units.parts)
-            notes.problem((*PATH, key, "part"), f"there is no part `{part}`{hint}; parts: {', '.join(units.parts)}")
+            notes.problem(
+                (*PATH, key, "part"), f"there is no part `{part}`{hint}; parts: {', '.join(units.parts)}"
+            )
     if spec.candidates.part == spec.select.part:
         notes.warn(
             (*PATH, "candidates", "part"),
             "candidates and selection read the same part: the order of testing is then not fixed beforehand",
         )
     if spec.select.start == "fit" and spec.select.correction == "bonferroni":
-        notes.problem((*PATH, "select", "start"), "`start: fit` belongs to the fixed sequence; Bonferroni has no start")
+        notes.problem(
+            (*PATH, "select", "start"), "`start: fit` belongs to the fixed sequence; Bonferroni has no start"
+        )
 
 
 def _decimals(path: Path, texts: tuple[str, ...], notes: Notes, what: str) -> list[Decimal]:
@@ -166,7 +173,9 @@ def _control(spec: Threshold, columns: Columns, notes: Notes) -> tuple[Rows, Row
     if rate is None:
         return None
     if "action" not in rate.columns | (among.columns if among else frozenset()):
-        notes.problem((*PATH, "control"), "the risk under control does not read `action`: no threshold changes it")
+        notes.problem(
+            (*PATH, "control"), "the risk under control does not read `action`: no threshold changes it"
+        )
         return None
     return rate, among
 
@@ -244,7 +253,11 @@ def _arms(
                 )
             scores = values[fit_rows]
             scores = scores[~np.isnan(scores)]
-            endpoints = _endpoints(scores, sign, bool(in_range[panel.rows[mine]].all())) if spec.candidates.endpoints else None
+            endpoints = (
+                _endpoints(scores, sign, bool(in_range[panel.rows[mine]].all()))
+                if spec.candidates.endpoints
+                else None
+            )
             taus = thresholds.candidates(scores, spec.candidates.midpoints, endpoints)
             inside_fit = zero[0][fit_rows] & ~np.isnan(values[fit_rows])
             support = (values[fit_rows][inside_fit][None, :] < taus[:, None]).sum(axis=1)

@@ -1,0 +1,77 @@
+"""`show --policy`: every metric of the policies of one name, and how their thresholds were chosen."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from rich.table import Table
+from rich.text import Text
+
+from prereg.cli import output
+from prereg.errors import MissingError, suggestion
+from prereg.table import ENDS
+from prereg.trace import COLUMNS
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+    from prereg.project import Project
+
+Row = dict[str, str]
+_UNREAD = ("screened", "untested")
+
+
+def _rows(path: Path) -> list[Row]:
+    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+
+
+def _named(rows: list[Row], wanted: str, ends: tuple[str, ...]) -> list[Row]:
+    """The rows of the policy with this label, or with this value of a factor."""
+    exact = [r for r in rows if r["policy"] == wanted]
+    if exact:
+        return exact
+    return [r for r in rows if wanted in [v for k, v in r.items() if k not in ends and k != "policy"]]
+
+
+def show_policy(project: Project, folder: Path, wanted: str, *, json: bool) -> int:
+    """Print the rows of policies.csv and thresholds.csv that speak of a policy."""
+    path = folder / "policies.csv"
+    if not path.exists():
+        raise MissingError(f"{project.name_of(path)}: no such file; run the registration first")
+    rows = _rows(path)
+    found = _named(rows, wanted, ENDS)
+    if not found:
+        known = {r["policy"] for r in rows}
+        raise MissingError(f"no policy is called `{wanted}`{suggestion(wanted, known)}")
+    path = folder / "thresholds.csv"
+    trace = _named(_rows(path), wanted, COLUMNS) if path.exists() else []
+    if json:
+        tree = {"command": "show", "exit_code": 0, "kind": "policies", "rows": found, "thresholds": trace}
+        output.emit(tree)
+        return 0
+    console = output.console()
+    console.print(_table(found, ENDS, "Metrics (⊥: undefined)"))
+    for policy in dict.fromkeys(r["policy"] for r in trace):
+        mine = [r for r in trace if r["policy"] == policy]
+        console.print()
+        looked_at = [r for r in mine if r["status"] not in _UNREAD]
+        console.print(_table(looked_at, COLUMNS, f"Thresholds of {policy}, in the order tested"))
+        for status in _UNREAD:
+            left = sum(r["status"] == status for r in mine)
+            if left:
+                console.print(Text(f"{left} {status} (thresholds.csv lists them)"))
+        chosen = [r["tau"] for r in mine if r["selected"] == "true"]
+        console.print(Text(f"chosen: tau = {chosen[0]}" if chosen else "nothing certified: not deployed"))
+    return 0
+
+
+def _table(rows: list[Row], ends: tuple[str, ...], title: str) -> Table:
+    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    names = [n for n in (rows[0] if rows else ()) if n in ends or (n == "policy" and ends is ENDS)]
+    for name in names:
+        table.add_column(name)
+    for row in rows:
+        table.add_row(*[Text("⊥" if n == "value" and not row[n] else row[n]) for n in names])
+    return table

@@ -1,0 +1,92 @@
+"""Estimates and judgements -> the content of a ledger."""
+
+from __future__ import annotations
+
+import hashlib
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from prereg import judge, ledger
+from prereg.intervals import percentile_interval
+from prereg.values import REASONS
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from prereg.estimate import Estimate
+    from prereg.plan import Plan
+    from prereg.registration import Registration
+
+
+def content_of(
+    registered: Registration,
+    plan: Plan,
+    found: Estimate,
+    judgements: Sequence[judge.Judgement],
+    tables: Mapping[str, bytes],
+) -> dict[str, Any]:
+    """The content of the ledger, numbers shortened."""
+    content: dict[str, Any] = {
+        "format": ledger.FORMAT,
+        "registration": {"id": registered.id, "digest": registered.digest},
+        "data": {"files": registered.content["data"]["files"], "arms": _arms(plan)},
+        "counts": judge.counts(judgements),
+        "headline": "void" if judge.void(judgements) else None,
+        "predictions": [j.to_tree() for j in judgements],
+        "reports": [_report(plan, i, found) for i in range(len(plan.reports))],
+        "tables": [
+            {"name": name, "sha256": hashlib.sha256(data).hexdigest(), "rows": data.count(b"\n") - 1}
+            for name, data in tables.items()
+        ],
+    }
+    short: dict[str, Any] = ledger.shortened(content)
+    return short
+
+
+def _arms(plan: Plan) -> list[dict[str, Any]]:
+    """Per arm and dataset: units seen and dropped, because a comparison hangs on who lost what."""
+    out = []
+    for key, seen in plan.layout.seen.items():
+        arm = dict(zip(plan.arm_factors, key, strict=False))
+        if plan.dataset_factor is not None:
+            arm[plan.dataset_factor] = key[-1]
+        dropped = plan.layout.dropped[key]
+        out.append({"arm": arm, "units": seen, "dropped": dropped, "dropped_share": dropped / seen})
+    return out
+
+
+def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
+    report, leg = plan.reports[i], found.reports[i]
+    level = plan.protocol.resampling.level if plan.protocol.resampling else None
+    values = []
+    facts = leg.point.facts
+    for at in range(len(report.term.axes)):
+        column = leg.data[:, at]
+        drawn = column[1:][~np.isnan(column[1:])]
+        interval = None
+        if (
+            level is not None
+            and plan.resamples
+            and 2 * len(drawn) >= plan.resamples
+            and not np.isnan(column[0])
+        ):
+            interval = list(map(float, percentile_interval(drawn, level)))
+        counts = [] if facts is None else [int(n[at]) for n, _ in facts.counts]
+        values.append(
+            {
+                "policy": list(report.term.axes.keys[at]),
+                "value": None if np.isnan(column[0]) else float(column[0]),
+                "interval": interval,
+                "resamples_defined": len(drawn),
+                "n": counts[0] if len(counts) == 1 else counts,
+                "reason": None if facts is None else REASONS[int(facts.reasons[at])] or None,
+            }
+        )
+    return {
+        "id": report.id,
+        "expression": " ".join(report.text.split()),
+        "factors": list(report.term.axes.factors),
+        "level": level,
+        "values": values,
+    }

@@ -1,0 +1,63 @@
+"""The files of a run: written once, the ledger last; afterwards they can only be reproduced."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from prereg import canonical, formats, ledger
+from prereg.differences import changes
+from prereg.errors import IntegrityError, Place, Problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+    from pathlib import Path
+
+    from prereg.project import Project
+
+LEDGER = "ledger.json"
+
+
+def write(
+    project: Project,
+    folder: Path,
+    content: dict[str, Any],
+    tables: Mapping[str, bytes],
+    envelope: dict[str, Any],
+) -> bool:
+    """Write ledger and tables; True where those that were there already came out the same.
+
+    Raises:
+        IntegrityError: where an existing ledger or table is not reproduced; it is left as it is.
+
+    """
+    path = folder / LEDGER
+    if path.exists():
+        _reproduce(project, folder, content, tables)
+        return True
+    for name, data in tables.items():
+        formats.write_atomic(folder / name, data)
+    try:
+        formats.write_atomic(path, ledger.to_bytes(content, envelope), exclusive=True)
+    except FileExistsError:  # another run was faster: it must have found the same
+        _reproduce(project, folder, content, tables)
+        return True
+    return False
+
+
+def _reproduce(project: Project, folder: Path, content: dict[str, Any], tables: Mapping[str, bytes]) -> None:
+    name = project.name_of(folder / LEDGER)
+    stored = ledger.read(folder / LEDGER, name)
+    if canonical.digest(ledger.KIND, content) != stored.digest:
+        found = list(changes(stored.content, content))
+        raise IntegrityError(
+            Problem("the ledger is not reproduced; it was left as it is", Place(name)),
+            *[Problem(f"differs: {change}", Place(name)) for change in found[:20]],
+        )
+    for table, data in tables.items():
+        path = folder / table
+        if not path.exists():
+            formats.write_atomic(path, data)
+        elif path.read_bytes() != data:
+            raise IntegrityError(
+                Problem("this table is not reproduced; it was left as it is", Place(project.name_of(path)))
+            )

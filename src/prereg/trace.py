@@ -1,0 +1,58 @@
+"""thresholds.csv: every threshold that a rule looked at, with what is needed to check a certificate by hand."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from prereg.table import number
+from prereg.values import decimal_text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prereg.plan import Plan
+
+COLUMNS = ("position", "tau", "n", "k", "p", "floor", "delta", "status", "selected")
+
+
+def rows(plan: Plan) -> Iterator[list[str]]:
+    """The header and one row per policy and candidate, in the order tested."""
+    found = plan.thresholds
+    if found is None:
+        return
+    factors = [
+        *plan.arm_factors,
+        *([plan.dataset_factor] if plan.dataset_factor else []),
+        *plan.setting_factors,
+    ]
+    yield ["policy", *factors, *(c for c in COLUMNS if c not in factors)]
+    for panel, arms in zip(plan.layout.panels, found.arms, strict=True):
+        name = () if panel.dataset is None else (panel.dataset,)
+        for key, arm in zip(panel.arms, arms, strict=True):
+            for at, (setting, rule) in enumerate(zip(plan.settings, found.rules, strict=True)):
+                policy = (*key, *name, *setting)
+                floor = "" if rule.rule == "naive" else str(rule.floor())
+                for row in arm.trace(rule, at):
+                    cells = {
+                        "position": str(row.position),
+                        "tau": number(found.sign * row.tau + 0.0),
+                        "n": str(row.n),
+                        "k": str(row.k),
+                        "p": number(row.p),
+                        "floor": floor,
+                        "delta": decimal_text(rule.delta) if rule.rule == "ltt" else "",
+                        "status": row.status,
+                        "selected": "true" if row.selected else "false",
+                    }
+                    yield [" ".join(policy), *policy, *(v for c, v in cells.items() if c not in factors)]
+
+
+def to_bytes(plan: Plan) -> bytes | None:
+    """The whole file, with line feeds; None where no threshold is chosen."""
+    if plan.thresholds is None:
+        return None
+    out = io.StringIO()
+    csv.writer(out, lineterminator="\n").writerows(rows(plan))
+    return out.getvalue().encode()
