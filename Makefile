@@ -48,7 +48,7 @@ slow: $(VENV)/.installed-test
 	$(BIN)/pytest -m slow $(T)
 
 bench: $(VENV)/.installed-test
-	set -e; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script; done
+	@status=0; for script in benchmarks/*.py; do echo "== $$script"; $(BIN)/python $$script || status=1; done; exit $$status
 
 format: $(VENV)/.installed-test
 	$(BIN)/ruff check --fix-only .

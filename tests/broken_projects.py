@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from prereg.cli import app
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
     from pathlib import Path
 
 PROTOCOL = """\
@@ -154,6 +154,3 @@ def in_order(said: Said) -> bool:
     found = [re.match(r"([^:]+):(\d+)(?::(\d+))?: ", line) for line in said.lines]
     keys = [(m[1], int(m[2]), int(m[3] or 0)) for m in found if m]
     return keys == sorted(keys)
-
-
-Break = "Callable[[Path], None]"

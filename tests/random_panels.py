@@ -1,4 +1,4 @@
-"""Random records with a protocol over them: small, and full of ties, gaps, empty denominators and single classes."""
+"""Random records with a protocol over them: small, full of ties, gaps, empty denominators, single classes."""
 
 from __future__ import annotations
 
@@ -32,7 +32,9 @@ class Case:
 
     def csv(self, lines=None):
         out = io.StringIO()
-        csv.writer(out, lineterminator="\n").writerows([self.columns, *(self.lines if lines is None else lines)])
+        csv.writer(out, lineterminator="\n").writerows(
+            [self.columns, *(self.lines if lines is None else lines)]
+        )
         return out.getvalue()
 
     def json_lines(self):
@@ -145,19 +147,26 @@ OVER = ("and", "answered", ("not", "certified"))
 
 
 def _metric(rng, kind):
-    truth = lambda: rng.choice(["certified", "answered", OVER, "decidable", ("!=", "tag", ("text", "x"))])
-    numeric = lambda: rng.choice(["points", "conf", "lean", ("minus", ("number", "1"), "conf")])
-    column = lambda: rng.choice(["points", "conf", "lean"])
-    head = lambda: rng.choice(["conf", "conf", "lean"])
+    def truth():
+        return rng.choice(["certified", "answered", OVER, "decidable", ("!=", "tag", ("text", "x"))])
+
+    def column():
+        return rng.choice(["points", "conf", "lean"])
+
+    def head():
+        return rng.choice(["conf", "conf", "lean"])
+
     options = {}
     if kind in ("rate", "count"):
         rows = {kind: truth()}
     elif kind in ("sum", "mean"):
-        rows = {kind: numeric()}
+        rows = {kind: rng.choice(["points", "conf", "lean", ("minus", ("number", "1"), "conf")])}
     elif kind in ("ece", "brier", "aurc", "eaurc"):
         rows = {"confidence": head(), rng.choice(["label", "error"]): truth()}
         if kind == "ece":
-            options = rng.choice([{}, {"bins": 4}, {"bins": 3, "edges": "left_closed"}, {"edges": "left_closed"}])
+            options = rng.choice(
+                [{}, {"bins": 4}, {"bins": 3, "edges": "left_closed"}, {"edges": "left_closed"}]
+            )
         elif kind != "brier":
             options = rng.choice([{}, {"ties": "row_order"}, {"ties": "expected"}])
     elif kind == "auroc":
@@ -193,6 +202,10 @@ def _spec(rng):
         "quiet": rng.random() < 0.4,
         "degenerate": rng.choice([[], ["always", "never"]]),
     }
+    if spec["units"] == "all" and spec["sample"]:
+        spec[
+            "degenerate"
+        ] = []  # which samples an answer-all policy has is not said where arms have other ones
     spec["samples"] = rng.choice(["first", "all"]) if spec["sample"] else None
     spec["split"] = None
     if rng.random() < 0.6:
@@ -240,15 +253,14 @@ def _statistics(rng, spec):
     found = []
     for group in groups:
         if len(group) >= 2:
-            for name in PAIRED:
-                found.append((name, *rng.sample(group, 2)))
-            found.append(("spearman", *rng.sample(group, 2)))
+            found += [(name, *rng.sample(group, 2)) for name in (*PAIRED, "spearman")]
     anything = [*spec["metrics"], *spec["values"]]
-    for name in ("mean", "median", "min", "max", "sum", "sd"):
-        found.append((name, rng.choice(anything)))
+    found += [(name, rng.choice(anything)) for name in ("mean", "median", "min", "max", "sum", "sd")]
     found.append(("quantile", rng.choice(anything), rng.choice(["0.1", "0.5", "0.75"])))
-    for name in ("all", "any", "count", "share"):
-        found.append((name, rng.choice(anything), rng.choice(list(COMPARE)[:4]), "0.5"))
+    found += [
+        (name, rng.choice(anything), rng.choice(list(COMPARE)[:4]), "0.5")
+        for name in ("all", "any", "count", "share")
+    ]
     out = []
     for i, statistic in enumerate(found):
         judged = rng.choice(["<", "<=", ">", ">="]) if statistic[0] not in ("all", "any") else None
@@ -270,9 +282,7 @@ BOUND = "0.25"
 def _protocol(rng, seed, spec, statistics):
     data = {"records": "records.csv", "arm": spec["arm"], "unit": "task", "units": spec["units"]}
     data["types"] = {"tag": "text", "suite": "text", "doc": "text"}
-    for key, column in (("dataset", "set"), ("sample", "k")):
-        if spec[key]:
-            data[key] = column
+    data |= {key: column for key, column in (("dataset", "set"), ("sample", "k")) if spec[key]}
     if spec["samples"] and (spec["samples"] != "first" or rng.random() < 0.5):
         data["samples"] = spec["samples"]
     if spec["where"] is not None:
@@ -280,7 +290,8 @@ def _protocol(rng, seed, spec, statistics):
     policies = {}
     if spec["gate"] is not None:
         policies["gate"] = {
-            k: v if k == "score" else [x if x == "none" else float(x) for x in v] for k, v in spec["gate"].items()
+            k: v if k == "score" else [x if x == "none" else float(x) for x in v]
+            for k, v in spec["gate"].items()
         }
     if spec["degenerate"]:
         policies["degenerate"] = spec["degenerate"]
@@ -294,7 +305,9 @@ def _protocol(rng, seed, spec, statistics):
             metrics[name]["among"] = say(m["among"])
     for name, (a, b) in spec["values"].items():
         metrics[name] = {"value": f"(1 - {a}) + (1 - {b})"}
-    resampling = {k: v for k, v in spec["resampling"].items() if v} | {"level": float(spec["resampling"]["level"])}
+    resampling = {k: v for k, v in spec["resampling"].items() if v} | {
+        "level": float(spec["resampling"]["level"])
+    }
     resampling.setdefault("seed", 0)
     out = {
         "prereg": 1,

@@ -1,9 +1,9 @@
-"""The whole computation a second time, slowly: records as dictionaries, loops, fractions, one resample at a time.
+"""The whole computation a second time, slowly: dictionaries, loops and fractions, one resample at a time.
 
 Written from the definitions alone.  Nothing is imported from the package, and of NumPy only the raw words of
-its Philox generator are used.  Cells are `bool`, `Fraction`, `str` or None (missing); a value is a `Fraction` or,
-where it is undefined, the reason as a text.  Row expressions are tuples, such as ("and", "answered", ("not",
-"certified")), that `say` writes in the protocol language.
+its Philox generator are used.  Cells are `bool`, `Fraction`, `str` or None (missing).  A value is a fraction
+or, where it is undefined, the reason as a text.  Row expressions are tuples, such as
+("and", "answered", ("not", "certified")), that `say` writes in the protocol language.
 """
 
 from __future__ import annotations
@@ -335,7 +335,7 @@ def keyed(seed, *names):
 
 
 def split_units(stratum_of, parts, seed, dataset):
-    """Part of each unit: within a stratum the units in the order of their seeded keys, cut at exact shares."""
+    """Part of each unit: within a stratum units in the order of their seeded keys, cut at exact shares."""
     part_of = {}
     for stratum in set(stratum_of.values()):
         names = [x for x in (dataset, stratum) if x is not None]
@@ -363,8 +363,8 @@ def drawn(seed, dataset, part, stratum_of, b):
     found, place = [], 0
     for _, group in itertools.groupby(ordered, key=lambda m: stratum_of[m]):
         members = list(group)
-        for word in words[place : place + len(members)]:
-            found.append(members[((word >> 32) * len(members)) >> 32])
+        own_words = words[place : place + len(members)]
+        found += [members[((word >> 32) * len(members)) >> 32] for word in own_words]
         place += len(members)
     return found
 
@@ -386,9 +386,7 @@ class Panel:
         units = {r["unit"] for r in records}
         if spec["units"] == "common":
             units = {
-                u
-                for u in units
-                if all(u in rows[arm] and len(rows[arm][u]) == len(samples) for arm in arms)
+                u for u in units if all(u in rows[arm] and len(rows[arm][u]) == len(samples) for arm in arms)
             }
         if not units:
             raise Refused("no common unit")
@@ -477,11 +475,11 @@ class Program:
 
     def __init__(self, records, spec):
         self.spec = spec
-        records = [
-            {c: Fraction(v) if isinstance(v, Decimal) else v for c, v in r.items()} for r in records
-        ]
+        records = [{c: Fraction(v) if isinstance(v, Decimal) else v for c, v in r.items()} for r in records]
         if spec.get("where") is not None:
             records = [r for r in records if row_value(spec["where"], r)]
+        if not records:
+            raise Refused("no record")
         names = sorted({r["dataset"] for r in records}) if spec["dataset"] else [None]
         self.panels = [
             Panel(name, [r for r in records if name is None or r["dataset"] == name], spec) for name in names

@@ -10,10 +10,11 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prereg.errors import InputError, IntegrityError, Problem, file_order
+from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, file_order
 from prereg.estimate import Prepared
 from prereg.expression.claims import Branch, Claim, Fold, Leg, Opposite, support_outcomes
 from prereg.formats import read_yaml
+from prereg.project import near
 from prereg.protocol import Protocol, read_protocol
 from prereg.questions import exact_of
 from prereg.readers import read_records
@@ -55,6 +56,8 @@ class Checked:
 def read(project: Project, path: Path) -> tuple[str, Document, Protocol, tuple[tuple[str, Path], ...]]:
     """A protocol file and the record files it names."""
     name = project.name_of(path)
+    if not path.exists():
+        raise MissingError(Problem(f"no such file{near(path.parent, path.name)}", Place(name)))
     document = read_yaml(path, name)
     protocol = read_protocol(document)
     files = project.find(path.resolve().parent, protocol.data.records, document.place(("data", "records")))
@@ -70,8 +73,11 @@ def check(project: Project, path: Path) -> Checked:
 
     """
     name, document, protocol, files = read(project, path)
-    records = read_records(files, protocol.data.types)
-    plan = resolve(protocol, records, document.place)
+    records = read_records(files, protocol.data.column_types())
+    try:
+        plan = resolve(protocol, records, document.place)
+    except InputError as error:
+        raise InputError(*error.problems, *_placeholders(protocol, document.place)) from None
     prepared = Prepared.of(plan)
     problems, warnings = findings(prepared, document.place)
     if problems:
@@ -114,9 +120,10 @@ def _empty(prepared: Prepared, places: Places) -> list[Problem]:
     """Metrics whose `among` holds no row for any arm, although it reads no outcome."""
     out = []
     for name, metric in prepared.plan.metrics.items():
-        if metric.kind is None or metric.among is None:
+        among = [repeat.among for repeat in metric.repeats if repeat.among is not None]
+        if not among:
             continue
-        if metric.among.columns & {"answered", "certified", "action"}:
+        if any(rows.columns & {"answered", "certified", "action"} for rows in among):
             continue
         pieces = prepared.pieces[name, None]
         if not any(piece.rows.any() for piece in pieces):
@@ -251,7 +258,7 @@ def _families(plan: Plan, places: Places) -> list[Problem]:
             least = int(-(-2 * len(members) // (1 - min(levels)))) - 1
             out.append(
                 Problem(
-                    f"{plan.resamples} resamples can never be enough for {len(members)} members at level "
+                    f"{plan.resamples} resamples can never be enough for {len(members)} member{'s' * (len(members) > 1)} at level "
                     f"{min(levels):g}: at least {least} are needed",
                     where,
                 )

@@ -163,7 +163,7 @@ def _strata(codes: Integers) -> tuple[Integers, Words]:
     new = np.ones(n, dtype=np.bool_)
     np.not_equal(codes[1:], codes[:-1], out=new[1:])
     starts = np.flatnonzero(new)
-    if len(np.unique(codes)) < len(starts):
+    if len(set(codes[starts].tolist())) < len(starts):
         raise ValueError("the units of a stratum must stand side by side")
     sizes = np.diff(starts, append=n)
     if n and int(sizes.max()) >= _LARGEST:

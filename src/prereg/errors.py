@@ -5,6 +5,7 @@ from __future__ import annotations
 import difflib
 import re
 from dataclasses import dataclass
+from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
 
 if TYPE_CHECKING:
@@ -18,6 +19,7 @@ __all__ = [
     "PreregError",
     "Problem",
     "file_order",
+    "listed",
     "nearest",
     "one_line",
     "suggestion",
@@ -30,6 +32,8 @@ _UNPRINTABLE = re.compile(r"[\x00-\x08\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u20
 
 # Comparing long texts letter by letter is quadratic, and no known name is longer than this.
 _LONGEST_NAME = 100
+# Nor does anybody mean the ten-thousandth column.
+_MOST_NAMES = 10_000
 # Keeps one slip in a word of four letters (ratio 0.75) and drops words that only share an ending.
 _NEAR = 0.7
 
@@ -123,7 +127,7 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
     matcher.set_seq2(word.casefold())
     best: str | None = None
     best_ratio = 0.0
-    for name in known:
+    for name in islice(known, _MOST_NAMES):
         if len(name) > _LONGEST_NAME:
             continue
         matcher.set_seq1(name.casefold())
@@ -133,6 +137,13 @@ def nearest(word: str, known: Iterable[str]) -> str | None:
         if ratio > best_ratio:
             best, best_ratio = name, ratio
     return best if best_ratio >= _NEAR else None
+
+
+def listed(names: Iterable[str], most: int = 12) -> str:
+    """Return known names, one after the other, and how many more there are."""
+    known = list(names)
+    more = f" and {len(known) - most} more" if len(known) > most else ""
+    return (", ".join(known[:most]) or "none") + more
 
 
 def suggestion(word: str, known: Iterable[str]) -> str:

@@ -17,6 +17,7 @@ from prereg.expression.terms import Facts, Result
 from prereg.metrics import Estimates, Kernel, Rows
 from prereg.panels import ActionTable
 from prereg.parallel import map_blocks
+from prereg.ranks import Ranked
 from prereg.records import Column, as_text
 from prereg.reselect import Reselected
 from prereg.thresholds import Controlled
@@ -25,11 +26,12 @@ from prereg.values import CODE, rounded
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from prereg.metrics import Kind
     from prereg.panels import Panel
-    from prereg.plan import MetricPlan, Plan
+    from prereg.plan import MetricPlan, Plan, Repeat
 
 _BLOCK_CELLS = 2_000_000
-_MOST_ROWS = 256
+_MOST_ROWS = 512
 _FROM_INPUTS = tuple(
     CODE[r]
     for r in (
@@ -59,6 +61,8 @@ class Piece:
     """(P, U): rows of each unit that satisfy a rate; for exact tests."""
     unit_rows: np.ndarray | None = None
     """(P, U): rows of each unit in `among`."""
+    category: np.ndarray | None = None
+    """(P, U), of a metric with `per`: 1 where the unit has a row of the policy's category, in `among` or not."""
     reselected: Reselected | None = None
     """In place of the kernel, where thresholds are chosen anew in every resample."""
 
@@ -101,14 +105,18 @@ class Prepared:
         for name, metric in plan.metrics.items():
             if metric.kind is None:
                 continue
-            cache: dict[str, Cells] = {}
+            caches: list[dict[str, Cells]] = [{} for _ in metric.repeats]
             out.pieces[name, None] = [
-                _piece(plan, metric, panel, i, cache) for i, panel in enumerate(plan.layout.panels)
+                _piece(plan, metric, repeat, panel, i, cache)
+                for i, panel in enumerate(plan.layout.panels)
+                for repeat, cache in zip(metric.repeats, caches, strict=True)
             ]
             for which in metric.degenerate:
                 panels = plan.degenerate[which]
                 out.pieces[name, which] = [
-                    _piece(plan, metric, panel, i, {}) for i, panel in enumerate(panels)
+                    _piece(plan, metric, repeat, panel, i, {})
+                    for i, panel in enumerate(panels)
+                    for repeat in metric.repeats
                 ]
         return out
 
@@ -123,7 +131,9 @@ def _evaluated(cache: dict[str, Cells], key: str, evaluate: Callable[[], Cells])
     return cache[key]
 
 
-def _piece(plan: Plan, metric: MetricPlan, panel: Panel, index: int, cache: dict[str, Cells]) -> Piece:
+def _piece(  # noqa: PLR0917
+    plan: Plan, metric: MetricPlan, repeat: Repeat, panel: Panel, index: int, cache: dict[str, Cells]
+) -> Piece:
     kind = metric.kind
     if kind is None:
         raise AssertionError(metric.name)
@@ -136,19 +146,25 @@ def _piece(plan: Plan, metric: MetricPlan, panel: Panel, index: int, cache: dict
 
     present = cut(panel.present())
     inside, missing = present, np.zeros_like(present)
-    if metric.among is not None:
-        cells = _evaluated(cache, "among", lambda: metric.among.evaluate(panel.table))  # type: ignore[union-attr]
+    among = repeat.among
+    if among is not None:
+        cells = _evaluated(cache, "among", lambda: among.evaluate(panel.table))
         inside = present & cut(panel.dense(cells.data))
         if cells.missing is not None:
             missing = present & cut(panel.dense(cells.missing))
             inside = inside & ~missing
     arguments: dict[str, np.ndarray] = {}
     decimals: dict[str, int] = {}
-    for parameter in kind.parameters:
-        rows = metric.arguments.get(parameter.name)
-        if rows is None:
-            continue
-        cells = _evaluated(cache, parameter.name, lambda r=rows: r.evaluate(panel.table))  # type: ignore[misc]
+    levels: dict[str, tuple[int, ...]] = {}
+    codes = _codes(kind, repeat, panel, cache)
+    for name, rows in repeat.arguments.items():
+        parameter = kind.parameter(name.partition(".")[0])
+        if parameter is None:
+            raise AssertionError(name)
+        cells = _evaluated(cache, name, lambda r=rows: r.evaluate(panel.table))  # type: ignore[misc]
+        if parameter.kind in ("column", "columns"):
+            cells = codes[name]
+            levels[parameter.name] = (*levels.get(parameter.name, ()), *_used(cells, panel))
         values = cut(panel.dense(cells.data)).astype(np.float64)
         if cells.missing is not None:
             gone = cut(panel.dense(np.broadcast_to(cells.missing, cells.data.shape)))
@@ -156,19 +172,22 @@ def _piece(plan: Plan, metric: MetricPlan, panel: Panel, index: int, cache: dict
                 values = np.where(gone, np.nan, values)
             else:
                 missing = missing | (inside & gone)
-        arguments[parameter.name] = values
+        arguments[name] = values
         if parameter.kind == "number":
-            decimals[parameter.name] = _decimals(values[np.isfinite(values)])
+            decimals[name] = _decimals(values[np.isfinite(values)])
     if metric.by_policy and panel.degenerate is None:
         size = len(plan.settings)
         inside = np.broadcast_to(inside, (size, *inside.shape[1:]))
         missing = np.broadcast_to(missing, (size, *missing.shape[1:]))
+    category = None
     if metric.per is not None:
-        inside, missing, arguments = _by_category(plan, metric, panel, cut, inside, missing, arguments)
+        inside, missing, arguments, category = _by_category(
+            plan, metric, panel, cut, inside, missing, arguments
+        )
     shape = np.broadcast_shapes(inside.shape, missing.shape)
     inside = np.broadcast_to(inside, shape)
     missing = np.broadcast_to(missing, shape)
-    kernel = kind.prepare(Rows(inside, missing, arguments, decimals), metric.options)
+    kernel = kind.prepare(Rows(inside, missing, arguments, decimals, levels), repeat.options)
     counted = inside | missing
     flat = counted.reshape(shape[0] * shape[1], shape[2], shape[3])
     hits = None
@@ -183,12 +202,37 @@ def _piece(plan: Plan, metric: MetricPlan, panel: Panel, index: int, cache: dict
         flat.sum(axis=(1, 2)),
         hits,
         flat.sum(axis=2) if hits is not None else None,
-        _reselected(plan, metric, panel, index, units),
+        category,
+        _reselected(plan, metric, repeat, panel, index, units),
     )
 
 
+def _codes(kind: Kind, repeat: Repeat, panel: Panel, cache: dict[str, Cells]) -> dict[str, Cells]:
+    """The column arguments as codes into sorted labels, which columns of one parameter share."""
+    names = [n for n in repeat.arguments if (p := kind.parameter(n.partition(".")[0])) and "column" in p.kind]
+    out: dict[str, Cells] = {}
+    texts: dict[str, Cells] = {}
+    for name in names:
+        cells = _evaluated(cache, name, lambda n=name: repeat.arguments[n].evaluate(panel.table))  # type: ignore[misc]
+        texts[name] = cells if cells.kind == TEXT else as_text(Column(cells.kind, cells))
+    for name, cells in texts.items():
+        shared = {
+            v for n, c in texts.items() if n.partition(".")[0] == name.partition(".")[0] for v in c.levels
+        }
+        place = {label: i for i, label in enumerate(sorted(shared))}
+        recode = np.array([place[label] for label in cells.levels] + [-1], dtype=np.int64)
+        out[name] = Cells(TEXT, recode[cells.data], cells.missing)
+    return out
+
+
+def _used(cells: Cells, panel: Panel) -> tuple[int, ...]:
+    """The codes that occur on a panel, on any part and by any arm."""
+    codes = np.unique(np.broadcast_to(cells.data, (1, len(panel.table.names)))[0][panel.rows])
+    return tuple(int(code) for code in codes if code >= 0)
+
+
 def _reselected(
-    plan: Plan, metric: MetricPlan, panel: Panel, index: int, units: np.ndarray
+    plan: Plan, metric: MetricPlan, repeat: Repeat, panel: Panel, index: int, units: np.ndarray
 ) -> Reselected | None:
     """The metric as a function of the thresholds, where these are chosen in every resample."""
     chosen = plan.thresholds
@@ -196,19 +240,19 @@ def _reselected(
         return None
     table = panel.table
     size = len(table.names)
-    inside, counted, unknown = [], [], np.zeros(size, dtype=bool)
+    inside, counted, unknown = [], [], []
     for action in (0.0, 1.0):
         view = ActionTable(table, action)
         among = (
             Cells(TRUTH, np.ones((1, size), dtype=bool))
-            if metric.among is None
-            else metric.among.evaluate(view)
+            if repeat.among is None
+            else repeat.among.evaluate(view)
         )
         gone = np.broadcast_to(among.missing_mask(), (1, size))[0]
         member = np.broadcast_to(among.data, (1, size))[0] & ~gone
-        truth = metric.arguments[metric.kind.name].evaluate(view)
+        truth = repeat.arguments[metric.kind.name].evaluate(view)
         lost = np.broadcast_to(truth.missing_mask(), (1, size))[0]
-        unknown |= gone | (member & lost)
+        unknown.append(gone | (member & lost))
         inside.append(member & ~lost)
         counted.append(member & ~lost & np.broadcast_to(truth.data, (1, size))[0])
     place = np.full(len(panel.units), -1, dtype=np.int64)
@@ -217,12 +261,11 @@ def _reselected(
     who = panel.place // (len(panel.units) * panel.samples)
     first = panel.place % panel.samples == 0
     score = chosen.signed()
-    arms = []
-    missing = np.zeros((len(panel.arms), len(units)), dtype=bool)
+    arms, missing = [], []
     for a in range(len(panel.arms)):
         mine = (who == a) & (unit >= 0) & (first | metric.all_samples)
         rows = panel.rows[mine]
-        np.logical_or.at(missing[a], unit[mine], unknown[rows])
+        missing.append((unknown[0][rows], unknown[1][rows]))
         arms.append(
             Controlled(
                 score[rows],
@@ -243,8 +286,11 @@ def _by_category(
     inside: np.ndarray,
     missing: np.ndarray,
     arguments: dict[str, np.ndarray],
-) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray]]:
-    """Every setting once per category, the category as the fast axis."""
+) -> tuple[np.ndarray, np.ndarray, dict[str, np.ndarray], np.ndarray]:
+    """Every setting once per category, the category as the fast axis; and which units have rows of each.
+
+    A row inside `among` that lacks its category may belong to any of them: it makes all of them `missing`.
+    """
     name = metric.per
     if name is None:
         raise AssertionError(metric.name)
@@ -253,20 +299,24 @@ def _by_category(
         cells = as_text(Column(plan.kinds[name], cells))
     place = {level: i for i, level in enumerate(metric.categories)}
     recode = np.array([place.get(level, -1) for level in cells.levels] + [-1], dtype=np.int64)
-    codes = cut(panel.dense(recode[cells.data]))
+    unknown = cells.missing_mask()
+    codes = cut(panel.dense(np.where(unknown, -1, recode[cells.data])))
     member = codes[:, None] == np.arange(len(metric.categories))[None, :, None, None, None]
+    lost = (inside | missing) & cut(panel.dense(unknown))
 
-    def split(x: np.ndarray) -> np.ndarray:
-        out = x[:, None] & member
-        parts: np.ndarray = out.reshape((-1, *out.shape[2:]))
+    def flat(x: np.ndarray) -> np.ndarray:
+        parts: np.ndarray = x.reshape((-1, *x.shape[2:]))
         return parts
 
     settings = inside.shape[0]
+    here = (member & cut(panel.present())[:, None]).any(axis=4)
+    category = np.broadcast_to(here, (settings, *here.shape[1:])).reshape((-1, here.shape[3]))
     spread = {
         key: np.repeat(x, len(metric.categories), axis=0) if x.shape[0] == settings and settings > 1 else x
         for key, x in arguments.items()
     }
-    return split(inside), split(missing), spread
+    missing = (missing[:, None] & member) | lost[:, None]
+    return flat(inside[:, None] & member), flat(missing), spread, category.astype(np.float64)
 
 
 @dataclass
@@ -281,6 +331,7 @@ class Block:
     _results: dict[Name, Result] = field(default_factory=dict)
     _weights: dict[tuple[int, int], np.ndarray] = field(default_factory=dict)
     _taus: dict[int, np.ndarray] = field(default_factory=dict)
+    _ranked: dict[Name, Ranked] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.first = self.begin == 0
@@ -308,6 +359,15 @@ class Block:
                 compute = self._value if metric.kind is None else self._kernel
             known = self._results[name, degenerate] = compute(metric, degenerate)
         return known
+
+    def ranked(self, data: np.ndarray) -> Ranked | np.ndarray:
+        """The values of a metric with their ranks, kept for the next correlation; anything else as it is."""
+        for name, result in self._results.items():
+            if result.data is data:
+                if name not in self._ranked:
+                    self._ranked[name] = Ranked(data)
+                return self._ranked[name]
+        return data
 
     def thresholds(self, panel: int) -> np.ndarray:
         """(rows or 1, S, A): the signed thresholds of a panel, NaN where nothing is deployed."""
@@ -342,7 +402,9 @@ class Block:
         plan = self.prepared.plan
         repeat = max(len(metric.categories), 1)
         parts = [np.isnan(self.thresholds(i)[0]) for i in range(len(plan.layout.panels))]
-        return np.concatenate([np.repeat(x[:, None], repeat, axis=1).reshape(-1) for x in parts])
+        return np.concatenate(
+            [np.tile(np.repeat(x[:, None], repeat, axis=1).reshape(-1), len(metric.repeats)) for x in parts]
+        )
 
     def _compute(self, piece: Piece) -> Estimates:
         weights = self.weights(piece.panel, piece.part)
@@ -364,17 +426,31 @@ class Block:
             self.details[metric.name, degenerate] = Detail(result.data[0], reasons)
         return result
 
+    def _without_category(self, piece: Piece) -> np.ndarray:
+        """(R, P): the category of the policy has no row."""
+        if piece.category is None:
+            raise AssertionError(piece.panel)
+        none: np.ndarray = self.weights(piece.panel, piece.part) @ piece.category.T == 0
+        return none
+
     def _kernel(self, metric: MetricPlan, degenerate: str | None) -> Result:
         pieces = self.prepared.pieces[metric.name, degenerate]
         found = [self._compute(p) for p in pieces]
         data = found[0].values if len(found) == 1 else np.concatenate([f.values for f in found], axis=1)
+        empty = None
+        if metric.per is not None:
+            # a sum over a category of which no row was drawn is not 0: the category itself is not there
+            empty = np.concatenate([self._without_category(p) for p in pieces], axis=1)
+            data = np.where(empty, np.nan, data)
         if not self.first:
             return Result(data, None)
         reasons = np.zeros(data.shape[1], dtype=np.int8)
         for reason, *_ in found[0].undefined:
             mask = np.concatenate([dict(f.undefined)[reason][0] for f in found])
-            code = CODE["empty_category" if metric.per is not None and reason == "vacuous" else reason]
-            reasons = np.where((reasons == 0) & mask, code, reasons).astype(np.int8)
+            reasons = np.where((reasons == 0) & mask, CODE[reason], reasons).astype(np.int8)
+        if empty is not None:
+            other = empty[0] & (reasons != CODE["missing"])
+            reasons = np.where(other, CODE["empty_category"], reasons).astype(np.int8)
         if self.prepared.plan.thresholds is not None and metric.by_policy:
             idle = (reasons == CODE["vacuous"]) & self._undeployed(metric)
             reasons = np.where(idle, CODE["not_deployed"], reasons).astype(np.int8)

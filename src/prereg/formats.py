@@ -14,7 +14,17 @@ from prereg.document import Document, Source, Steps, Tree
 from prereg.errors import InputError, MissingError, Place, Problem
 from prereg.numerals import exact_float, exact_integer, shown
 
-__all__ = ["Document", "Steps", "Tree", "decode", "dump_json", "read_bytes", "read_json", "read_yaml", "write_atomic"]
+__all__ = [
+    "Document",
+    "Steps",
+    "Tree",
+    "decode",
+    "dump_json",
+    "read_bytes",
+    "read_json",
+    "read_yaml",
+    "write_atomic",
+]
 
 
 def read_yaml(

@@ -6,7 +6,7 @@ import hashlib
 from typing import TYPE_CHECKING, Any
 
 from prereg import canonical
-from prereg.errors import IntegrityError, MissingError, Place, Problem
+from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -47,12 +47,17 @@ def verify(project: Project, entries: Sequence[dict[str, Any]]) -> None:
     """
     lost: list[Problem] = []
     changed: list[Problem] = []
-    for name, path in files_of(project, entries):
-        entry = next(e for e in entries if e["path"] == name)
-        if not path.exists():
+    for entry in entries:
+        name = str(entry["path"])
+        try:
+            path = project.inside(name)
+            sha256, size = canonical.file_digest(path, name)
+        except MissingError:
             lost.append(Problem("registered, but no such file", Place(name)))
             continue
-        sha256, size = canonical.file_digest(path, name)
+        except InputError as error:  # what was a file is a folder, a pipe, or a link out of the project
+            changed += [Problem(f"changed since it was registered: {p.message}", Place(name)) for p in error.problems]
+            continue
         if sha256 != entry["sha256"]:
             hint = " (only the line endings differ)" if _line_endings(path, entry, size) else ""
             changed.append(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
-from prereg.kernels import calibration, curves, orders, refusal, selective, sums
+from prereg.kernels import agreement, calibration, categories, curves, orders, refusal, selective, sums
 from prereg.kernels.panel import Estimates, Kernel, Rows
 
 if TYPE_CHECKING:
@@ -23,9 +23,12 @@ class Parameter:
     """One parameter of a kind: an expression over rows, or an option written out."""
 
     name: str
-    kind: Literal["truth", "number", "unit_interval", "choice", "integer", "decimal", "text", "column"]
-    """`truth`, `number`, `unit_interval` and `column` are read per row; the others are options."""
-    default: str | int | None = None
+    kind: Literal[
+        "truth", "number", "unit_interval", "choice", "integer", "decimal", "text", "column", "columns"
+    ]
+    """`truth`, `number`, `unit_interval`, `column` and `columns` (a list of them) are read per row; the others
+    are options."""
+    default: str | float | None = None
     """Of an option. A row parameter that is not given reads the column of its own name."""
     choices: tuple[str, ...] = ()
     required: bool = False
@@ -42,7 +45,7 @@ class Parameter:
     @property
     def of_rows(self) -> bool:
         """Whether it is read per row and reaches the kernel in `Rows.arguments`."""
-        return self.kind in {"truth", "number", "unit_interval", "column"}
+        return self.kind in {"truth", "number", "unit_interval", "column", "columns"}
 
 
 @dataclass(frozen=True)
@@ -64,6 +67,8 @@ class Kind:
     reads: str
     """What is computed, with its reference."""
     undefined_when: str
+    validate: Callable[[Mapping[str, Any]], object] = len
+    """Called with the options; a ValueError says what is wrong with them."""
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name."""
@@ -74,9 +79,11 @@ class Kind:
         return self.range(options) if callable(self.range) else self.range
 
 
-def _pair(first: str, second: str) -> tuple[Parameter, Parameter]:
+def _pair(
+    first: str, second: str, kind: Literal["truth", "unit_interval"] = "truth"
+) -> tuple[Parameter, Parameter]:
     """Two ways to say one outcome; the first is the one read when neither is given."""
-    return Parameter(first, "truth", alternative_to=second), Parameter(second, "truth", alternative_to=first)
+    return Parameter(first, kind, alternative_to=second), Parameter(second, kind, alternative_to=first)
 
 
 _TIES = Parameter("ties", "choice", "threshold", choices=("threshold", "row_order", "expected"))
@@ -155,9 +162,9 @@ _ALL = (
         1,
         (
             Parameter("confidence", "unit_interval"),
-            *_pair("label", "error"),
+            *_pair("label", "error", "unit_interval"),
             Parameter("bins", "integer", 10, least=1, most=10**6),
-            Parameter("edges", "choice", "right_closed", choices=("right_closed", "left_closed")),
+            Parameter("edges", "choice", "right_closed", choices=("right_closed", "left_closed", "linspace")),
         ),
         calibration.ece,
         _UNIT,
@@ -169,7 +176,7 @@ _ALL = (
     Kind(
         "brier",
         1,
-        (Parameter("confidence", "unit_interval"), *_pair("label", "error")),
+        (Parameter("confidence", "unit_interval"), *_pair("label", "error", "unit_interval")),
         calibration.brier,
         _UNIT,
         additive=True,
@@ -238,5 +245,133 @@ _ALL = (
     ),
 )
 
-KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in _ALL})
+_BY_CATEGORY = (
+    Parameter("groups", "column", required=True),
+    Parameter("correct", "unit_interval"),
+    Parameter("confidence", "unit_interval"),
+    Parameter("ties", "choice", "keep", choices=("keep", "drop")),
+)
+_GRID = Parameter("grid", "decimal", 0.01, least=0.0001, most=0.5)
+_MARGIN = Parameter("weights", "choice", "margin", choices=("margin", "none"))
+_NO_CATEGORY = _NO_ROWS + ", or a category without rows (empty_category)"
+
+
+def _category_kind(  # noqa: PLR0917
+    name: str,
+    prepare: Callable[[Rows, Mapping[str, Any]], Kernel],
+    reads: str,
+    more: tuple[Parameter, ...] = (),
+    most: float = math.inf,
+    validate: Callable[[Mapping[str, Any]], object] = len,
+) -> Kind:
+    """A diagnostic over categories: the same arguments, another function of their sums."""
+    return Kind(
+        name,
+        1,
+        (*_BY_CATEGORY, *more),
+        prepare,
+        (0.0, most),
+        additive=False,
+        samples="some",
+        reads=reads,
+        undefined_when=_NO_CATEGORY,
+        validate=validate,
+    )
+
+
+_CATEGORIES = (
+    _category_kind(
+        "category_calibration_error",
+        categories.calibration_error,
+        "mean over categories of the distance between mean confidence and accuracy",
+        (Parameter("weights", "choice", "categories", choices=("categories", "rows")),),
+        1.0,
+    ),
+    _category_kind(
+        "category_brier",
+        categories.category_brier,
+        "mean over categories of (mean confidence - accuracy)**2",
+        most=1.0,
+    ),
+    _category_kind(
+        "worst_category",
+        categories.worst_category,
+        "lowest accuracy, or largest calibration error, of a category",
+        (Parameter("of", "choice", "accuracy", choices=("accuracy", "calibration_error")),),
+        1.0,
+    ),
+    _category_kind(
+        "pvc",
+        categories.pvc,
+        "number of categories with accuracy of at least `at_least`",
+        (Parameter("at_least", "decimal", required=True, least=0.0, most=1.0),),
+        validate=lambda options: categories.nano(options, "at_least"),
+    ),
+    _category_kind(
+        "cpvc",
+        categories.cpvc,
+        "number of categories with accuracy of at least `at_least` and calibration error `within`",
+        (
+            Parameter("at_least", "decimal", required=True, least=0.0, most=1.0),
+            Parameter("within", "decimal", required=True, least=0.0, most=1.0),
+        ),
+        validate=lambda options: [categories.nano(options, name) for name in ("at_least", "within")],
+    ),
+    _category_kind(
+        "pvc_vus", categories.pvc_vus, "trapezoid of pvc over its bar", (_GRID,), validate=categories.lines
+    ),
+    _category_kind(
+        "cpvc_vus",
+        categories.cpvc_vus,
+        "double trapezoid of cpvc over accuracy bar and calibration bound",
+        (_GRID,),
+        validate=categories.lines,
+    ),
+    _category_kind(
+        "pm_pvc_vus",
+        categories.pm_pvc_vus,
+        "pvc over the positive margin g > t + 1/2, weighted by 2/(g - 1/2)",
+        (_GRID, _MARGIN),
+        validate=categories.lines,
+    ),
+    _category_kind(
+        "pm_cpvc_vus",
+        categories.pm_cpvc_vus,
+        "cpvc over the positive margin g > t + 1/2, weighted by 2/(g - 1/2)",
+        (_GRID, _MARGIN),
+        validate=categories.lines,
+    ),
+    _category_kind(
+        "pm_sc_vus",
+        categories.pm_sc_vus,
+        "sample complexity 300 + 100 cpvc over the positive margin",
+        (_GRID,),
+        validate=categories.lines,
+    ),
+)
+
+
+def _agreement_kind(
+    name: str, prepare: Callable[[Rows, Mapping[str, Any]], Kernel], reads: str, low: float
+) -> Kind:
+    return Kind(
+        name,
+        1,
+        (Parameter("raters", "columns", required=True),),
+        prepare,
+        (low, 1.0),
+        additive=False,
+        samples="some",
+        reads=reads,
+        undefined_when=_NO_ROWS + (", or one label throughout (constant)" if low < 0 else ""),
+    )
+
+
+_AGREEMENT = (
+    _agreement_kind("agreement", agreement.agreement, "share of pairs of raters with the same label", 0.0),
+    _agreement_kind("cohen_kappa", agreement.cohen_kappa, "Cohen's kappa of two raters (Cohen 1960)", -1.0),
+    _agreement_kind("fleiss_kappa", agreement.fleiss_kappa, "Fleiss' kappa (Fleiss 1971)", -1.0),
+)
+
+KINDS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in (*_ALL, *_CATEGORIES, *_AGREEMENT)})
 """Every kind by name. `value` is no kind of rows: it is an expression over other metrics."""

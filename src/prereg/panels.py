@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -14,10 +15,11 @@ import numpy as np
 
 from prereg.errors import InputError, MissingError, Problem
 from prereg.expression.rows import NUMBER, TEXT, Cells
+from prereg.numerals import shown
 from prereg.values import as_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from prereg.records import Records
 
@@ -43,9 +45,11 @@ class RowTable:
         tags = [""] * len(self.names)
         for name in by:
             cells = self.column(name)
-            shown = cells.levels if cells.kind == TEXT else None
+            levels = cells.levels if cells.kind == TEXT else None
             data = np.broadcast_to(cells.data, (1, len(tags)))[0]
-            tags = [f"{tag}\0{shown[v] if shown else v}" for tag, v in zip(tags, data.tolist(), strict=True)]
+            tags = [
+                f"{tag}\0{levels[v] if levels else v}" for tag, v in zip(tags, data.tolist(), strict=True)
+            ]
         known: dict[str, int] = {}
         out = np.empty(len(self.names), dtype=np.uint64)
         for i, (name, tag) in enumerate(zip(self.names, tags, strict=True)):
@@ -86,6 +90,17 @@ class ActionTable:
         return self._table.partition(groups, seed)
 
 
+class SeveralValuesError(InputError):
+    """A unit with two values of a column that says one thing per unit, or with none."""
+
+    def __init__(self, message: str, row: int, other: int | None = None) -> None:
+        super().__init__(message)
+        self.row = row
+        """The row of the table it is told of."""
+        self.other = other
+        """A row of the same unit with another value."""
+
+
 @dataclass(frozen=True, eq=False)
 class Panel:
     """One dataset (or, with separate units, one arm of one): A arms x U units x K samples."""
@@ -108,6 +123,18 @@ class Panel:
         """(A, U, K)."""
         return len(self.arms), len(self.units), self.samples
 
+    @cached_property
+    def _span(self) -> slice | np.ndarray:
+        """The rows as a slice where they stand side by side: nothing is copied then."""
+        begin, count = int(self.rows[0]) if len(self.rows) else 0, len(self.rows)
+        beside = bool((self.rows == np.arange(begin, begin + count)).all())
+        return slice(begin, begin + count) if beside else self.rows
+
+    @cached_property
+    def _full(self) -> bool:
+        """Every cell has its row, and in order."""
+        return np.array_equal(self.place, np.arange(int(np.prod(self.shape))))
+
     def present(self) -> np.ndarray:
         """(1, A, U, K): where there is a row."""
         out = np.zeros(int(np.prod(self.shape)), dtype=bool)
@@ -121,8 +148,8 @@ class Panel:
         if data.shape[1] == 1:
             picked = np.broadcast_to(data, (settings, len(self.rows)))
         else:
-            picked = data[:, self.rows]
-        if len(self.place) == size and bool((self.place == np.arange(size)).all()):
+            picked = data[:, self._span]
+        if self._full:
             return np.ascontiguousarray(picked).reshape((settings, *self.shape))
         out = np.zeros((settings, size), dtype=data.dtype)
         out[:, self.place] = picked
@@ -147,19 +174,25 @@ class Panel:
         differs = np.flatnonzero(first[unit] != codes)
         if len(differs):
             at = int(differs[0])
-            name_of = self.units[int(unit[at])]
-            shown = sorted({_level(cells, int(codes[at])), _level(cells, int(first[unit[at]]))})
-            raise InputError(
-                f"column {name}: unit `{name_of}` has two values ({', '.join(shown)}); {what} is one per unit"
+            name_of = shown(self.units[int(unit[at])])
+            before = int(np.flatnonzero(unit == unit[at])[0])
+            raise SeveralValuesError(
+                f"column {name}: unit {name_of} has {_level(cells, int(codes[at]))} here and "
+                f"{_level(cells, int(codes[before]))} elsewhere; {what} is one per unit",
+                int(self.rows[at]),
+                int(self.rows[before]),
             )
         if (first < 0).any():
-            lost = self.units[int(np.flatnonzero(first < 0)[0])]
-            raise InputError(f"column {name}: unit `{lost}` has no value; {what} needs one for every unit")
+            lost = int(np.flatnonzero(codes < 0)[0])
+            name_of = shown(self.units[int(unit[lost])])
+            raise SeveralValuesError(
+                f"column {name}: unit {name_of} has no value; {what} is one per unit", int(self.rows[lost])
+            )
         return [cells.levels[code] for code in first.tolist()]
 
 
 def _level(cells: Cells, code: int) -> str:
-    return cells.levels[code] if code >= 0 else "(empty)"
+    return shown(cells.levels[code]) if code >= 0 else "an empty cell"
 
 
 @dataclass(frozen=True, eq=False)
@@ -183,6 +216,8 @@ def lay_out(
     units: str,
     arm_names: Sequence[str],
     unit_name: str,
+    dataset_name: str = "dataset",
+    sample_name: str = "sample",
 ) -> Layout:
     """Sort the kept rows into panels.
 
@@ -196,15 +231,22 @@ def lay_out(
         units: `common`, `all` or `separate`.
         arm_names: names of the arm columns.
         unit_name: name of the unit column.
+        dataset_name: name of the dataset column.
+        sample_name: name of the sample column.
 
     """
-    _complete(records, kept, dict(zip(arm_names, arms, strict=True)) | {unit_name: unit})
+    names = [*((name, "arm", cells) for name, cells in zip(arm_names, arms, strict=True))]
+    names.append((unit_name, "unit", unit))
+    names += [
+        (name, role, x)
+        for name, role, x in ((dataset_name, "dataset", dataset), (sample_name, "sample", sample))
+        if x is not None
+    ]
+    _complete(records, kept, names)
     arm_codes, arm_keys = _joint([c.data[0][kept] for c in arms], [c.levels for c in arms])
     unit_codes = unit.data[0][kept]
     set_codes = dataset.data[0][kept] if dataset is not None else np.zeros(len(kept), dtype=np.int64)
-    if dataset is not None:
-        _complete(records, kept, {"dataset": dataset})
-    sample_codes, _ = _ranked(sample, kept)
+    sample_codes, samples = _ranked(sample, kept)
     order = np.lexsort((sample_codes, unit_codes, arm_codes, set_codes))
     a, u, d, k = arm_codes[order], unit_codes[order], set_codes[order], sample_codes[order]
     same = (a[1:] == a[:-1]) & (u[1:] == u[:-1]) & (d[1:] == d[:-1])
@@ -233,17 +275,15 @@ def lay_out(
         name = () if dataset is None else (dataset.levels[d[begin]],)
         if units == "common":
             keep[span] = _common(a[span], u[span], k[span])
-        for arm in np.unique(a[span]):
-            mine = a[span] == arm
-            before = len(np.unique(u[span][mine]))
-            seen[(*arm_keys[arm], *name)] = before
-            dropped[(*arm_keys[arm], *name)] = before - len(np.unique(u[span][mine & keep[span]]))
+        stays = keep[span]
+        before = _units_per_arm(a[span], u[span], len(arm_keys))
+        after = _units_per_arm(a[span][stays], u[span][stays], len(arm_keys))
+        for arm in np.flatnonzero(before).tolist():
+            seen[(*arm_keys[arm], *name)] = int(before[arm])
+            dropped[(*arm_keys[arm], *name)] = int(before[arm] - after[arm])
         if not keep[span].any():
             where = f" in dataset `{name[0]}`" if name else ""
-            raise MissingError(
-                f"no unit has a row from every arm for every sample{where}; "
-                "write `units: all`, or `units: separate` where the arms have units of their own"
-            )
+            raise MissingError(_none_common(where, arm_keys, a[span], u[span], k[span], samples))
     order = order[keep]
     a, u, d, k = (x[keep] for x in (a, u, d, k))
     panels: list[Panel] = []
@@ -272,6 +312,22 @@ def lay_out(
     return Layout(tuple(panels), kept[order], seen, dropped)
 
 
+def _none_common(
+    where: str, names: list[Key], a: np.ndarray, u: np.ndarray, k: np.ndarray, samples: Sequence[str]
+) -> str:
+    """Why no unit is common: what each arm has."""
+    said = [
+        f"{shown(' '.join(names[arm]))} has {len(np.unique(u[a == arm]))} units" for arm in np.unique(a)[:3]
+    ]
+    if len(samples) > 1:
+        used = [shown(samples[i]) for i in np.unique(k)[:6]]
+        said.append(f"the samples are {', '.join(used)}{' …' if len(np.unique(k)) > 6 else ''}")
+    return (
+        f"no unit has a record from every arm for every sample{where} ({', '.join(said)}); "
+        "write `units: all`, or `units: separate` where the arms have units of their own"
+    )
+
+
 def _ranks(again: np.ndarray) -> np.ndarray:
     """Position of each row within its run, where `again` says that a row continues the run before it."""
     start = np.concatenate(([True], ~again))
@@ -282,10 +338,16 @@ def _ranks(again: np.ndarray) -> np.ndarray:
 
 def _common(a: np.ndarray, u: np.ndarray, k: np.ndarray) -> np.ndarray:
     """Rows of the units that have a row from every arm for every sample of this dataset."""
-    wanted = len(np.unique(a)) * len(np.unique(k))
-    _, inverse, count = np.unique(u, return_inverse=True, return_counts=True)
-    full: np.ndarray = (count == wanted)[inverse]
+    wanted = np.count_nonzero(np.bincount(a)) * np.count_nonzero(np.bincount(k))
+    full: np.ndarray = (np.bincount(u) == wanted)[u]
     return full
+
+
+def _units_per_arm(a: np.ndarray, u: np.ndarray, arms: int) -> np.ndarray:
+    """(arms,): units of each arm, of rows that stand by arm and unit."""
+    fresh = np.ones(len(a), dtype=bool)
+    fresh[1:] = (a[1:] != a[:-1]) | (u[1:] != u[:-1])
+    return np.bincount(a[fresh], minlength=arms)
 
 
 def _joint(codes: list[np.ndarray], levels: list[tuple[str, ...]]) -> tuple[np.ndarray, list[Key]]:
@@ -314,12 +376,14 @@ def _ranked(sample: Cells | None, kept: np.ndarray) -> tuple[np.ndarray, tuple[s
     return rank[sample.data[0][kept]], tuple(sample.levels[i] for i in ordered)
 
 
-def _complete(records: Records, kept: np.ndarray, columns: Mapping[str, Cells]) -> None:
+def _complete(records: Records, kept: np.ndarray, columns: Sequence[tuple[str, str, Cells]]) -> None:
     problems: list[Problem] = []
-    for name, cells in columns.items():
+    for name, role, cells in columns:
         if cells.missing is None:
             continue
         rows = kept[cells.missing[0][kept]]
-        problems += records.problem(rows, lambda _, n=name: f"column {n}: empty; every record names its {n}")  # type: ignore[misc]
+        problems += records.problem(
+            rows, lambda _, n=name, r=role: f"column {n}: the cell is empty; every record names its {r}"
+        )  # type: ignore[misc]
     if problems:
         raise InputError(*problems)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import functools
+import itertools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from typing import Protocol as Interface
@@ -34,6 +36,38 @@ class Places(Interface):
         ...
 
 
+@dataclass(frozen=True)
+class Each:
+    """Factors that a metric adds by being read once per combination of values (`each`)."""
+
+    names: tuple[str, ...] = ()
+    values: tuple[tuple[str, ...], ...] = ()
+
+    def keys(self) -> list[tuple[str, ...]]:
+        """Every combination, the last factor fastest; a single empty one without factors."""
+        return list(itertools.product(*self.values))
+
+    def combinations(self) -> list[dict[str, str]]:
+        """Every combination by name."""
+        return [dict(zip(self.names, key, strict=True)) for key in self.keys()]
+
+
+@dataclass(frozen=True, eq=False)
+class Repeat:
+    """One reading of the rows by a metric: its expressions and options, with the values of `each` filled in."""
+
+    key: tuple[str, ...]
+    among: Rows | None
+    arguments: Mapping[str, Rows]
+    options: Mapping[str, Any]
+
+    @property
+    def columns(self) -> frozenset[str]:
+        """Every column it reads."""
+        read = [rows.columns for rows in self.arguments.values()]
+        return frozenset().union(*read, self.among.columns if self.among else frozenset())
+
+
 @dataclass(frozen=True, eq=False)
 class MetricPlan:
     """One metric: how its rows are read, and which policies it has values for."""
@@ -44,9 +78,9 @@ class MetricPlan:
     axes: Axes
     degenerate: Mapping[str, Axes]
     part: str | None = None
-    among: Rows | None = None
-    arguments: Mapping[str, Rows] = field(default_factory=dict)
-    options: Mapping[str, Any] = field(default_factory=dict)
+    repeats: tuple[Repeat, ...] = ()
+    """One per combination of `each`, in order; a single one without it."""
+    each: Each = Each()
     per: str | None = None
     categories: tuple[str, ...] = ()
     by_policy: bool = False
@@ -63,7 +97,7 @@ class MetricPlan:
 
 @dataclass(frozen=True, eq=False)
 class ThresholdPlan:
-    """Threshold policies: the rules (settings, in order), and per panel and arm what chooses their thresholds.
+    """Threshold policies: the rules (settings, in order), and per panel and arm what chooses thresholds.
 
     Scores are kept signed: with `act_above` they are negated, so that action 0 is always strictly below.
     """
@@ -87,9 +121,14 @@ class ThresholdPlan:
 
     def point(self, panel: int) -> np.ndarray:
         """(S, A): the signed thresholds chosen on the observed sample."""
-        units = self.arms[panel][0].calibration.units
-        chosen: np.ndarray = self.taus(panel, np.ones((1, units)))[0]
+        chosen: np.ndarray = self._points[panel]
         return chosen
+
+    @functools.cached_property
+    def _points(self) -> tuple[np.ndarray, ...]:
+        return tuple(
+            self.taus(i, np.ones((1, arms[0].calibration.units)))[0] for i, arms in enumerate(self.arms)
+        )
 
     def actions(self, panels: Sequence[Panel], rows: int) -> Cells:
         """(S, N): 0 strictly below the threshold, 1 elsewhere, 1 everywhere where nothing is deployed."""

@@ -7,12 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
-from prereg.errors import InputError, MissingError, Problem, suggestion
+from prereg.errors import InputError, MissingError, Place, Problem, suggestion
+from prereg.numerals import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-
-    from prereg.errors import Place
 
 _MOST_FILES = 10_000
 
@@ -55,9 +54,16 @@ class Project:
 
         """
         try:
-            return path.resolve().relative_to(self.root).as_posix()
-        except (ValueError, OSError, RuntimeError):
-            raise InputError(Problem(f"{path}: leads out of the project folder")) from None
+            whole = path.resolve()
+        except (ValueError, OSError, RuntimeError) as error:
+            why = getattr(error, "strerror", None) or "a link that leads in a circle, or a NUL in the name"
+            raise InputError(f"{_cut(path)}: is no path: {why}") from None
+        try:
+            return whole.relative_to(self.root).as_posix()
+        except ValueError:
+            raise InputError(
+                f"{_cut(path)}: leads out of the project folder (name another with --root)"
+            ) from None
 
     def inside(self, name: str) -> Path:
         """The file a stored name means; the inverse of `name_of`.
@@ -68,9 +74,12 @@ class Project:
         """
         pure = PurePosixPath(name)
         if pure.is_absolute() or ".." in pure.parts or "\\" in name or "\0" in name:
-            raise InputError(f"{name}: not a path inside the project")
+            raise InputError(Problem("not a path inside the project", Place(name)))
         path = self.root.joinpath(*pure.parts)
-        self.name_of(path)
+        try:
+            self.name_of(path)
+        except InputError:
+            raise InputError(Problem("leads out of the project folder", Place(name))) from None
         return path
 
     def find(self, base: Path, patterns: Sequence[str], place: Place) -> list[tuple[str, Path]]:
@@ -85,23 +94,27 @@ class Project:
         problems: list[Problem] = []
         lost: list[Problem] = []
         for pattern in patterns:
-            if self._leaves(pattern):
-                problems.append(
-                    Problem(
-                        f"`{pattern}` leads out of the project: a path is relative, without a way out", place
-                    )
-                )
+            said = shown(pattern)
+            if why := self._no_path(pattern):
+                problems.append(Problem(f"{said} {why}", place))
                 continue
-            names = list(self._matches(base, pattern))
+            try:
+                names = list(self._matches(base, pattern))
+                outside = [path for path in names if not path.resolve().is_relative_to(self.root)]
+            except (OSError, RuntimeError, ValueError) as error:
+                why = getattr(error, "strerror", None) or "a link leads in a circle"
+                problems.append(Problem(f"{said} cannot be followed: {why}", place))
+                continue
+            if outside:
+                problems.append(Problem(f"{said} leads out of the project folder", place))
+                continue
             if not names:
-                hint = _near(base, pattern)
-                lost.append(Problem(f"no such file: {pattern}{hint}", place))
+                lost.append(Problem(f"no such file: {said}{near(base, pattern)}", place))
             for path in names:
-                try:
+                if path.exists():
                     found[self.name_of(path)] = path
-                except InputError:
-                    problems.append(Problem(f"`{pattern}` leads out of the project", place))
-                    break
+                else:
+                    lost.append(Problem(f"no such file: {said} is a link to what is not there", place))
         if problems:
             raise InputError(*problems)
         if lost:
@@ -111,9 +124,15 @@ class Project:
         return sorted(found.items())
 
     @staticmethod
-    def _leaves(pattern: str) -> bool:
-        pure = PurePosixPath(pattern)
-        return pure.is_absolute() or "\\" in pattern or "\0" in pattern or pattern.startswith("~")
+    def _no_path(pattern: str) -> str:
+        """Why a text is no path relative to the protocol; empty where it is one."""
+        if not pattern.strip():
+            return "names no file"
+        if PurePosixPath(pattern).is_absolute() or pattern.startswith("~"):
+            return "leads out of the project: paths are relative to the protocol"
+        if "\\" in pattern:
+            return "holds a backslash: paths are written with `/`"
+        return "holds a NUL" if "\0" in pattern else ""
 
     @staticmethod
     def _matches(base: Path, pattern: str) -> Iterator[Path]:
@@ -131,10 +150,15 @@ class Project:
                 yield base / name
 
 
-def _near(base: Path, pattern: str) -> str:
-    """The nearest name of a file beside the one that is missing."""
-    folder = (base / pattern).parent
+def _cut(path: Path) -> str:
+    text = str(path)
+    return text if len(text) <= 200 else f"{text[:200]}…"
+
+
+def near(base: Path, pattern: str) -> str:
+    """The nearest name of a file beside the one that is missing, as a hint."""
     try:
+        folder = (base / pattern).parent
         names = [p.name for _, p in zip(range(1000), folder.iterdir(), strict=False) if p.is_file()]
     except OSError:
         return ""

@@ -21,6 +21,7 @@ from pydantic import (
 )
 
 from prereg.errors import InputError, Place, Problem, file_order, suggestion
+from prereg.numerals import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,11 +53,11 @@ def _texts(value: object) -> object:
 
 
 def _evidence(value: object) -> object:
-    return (
-        {"kind": value}
-        if isinstance(value, str)
-        else ({"kind": "support", **value} if isinstance(value, dict) else value)
-    )
+    if isinstance(value, str):
+        return {"kind": value}
+    if isinstance(value, dict) and set(value) == {"support"}:
+        return {"kind": "support", **value}
+    return value
 
 
 Expression = Annotated[
@@ -120,6 +121,11 @@ class Data(Section):
     derive: dict[Word, Expression] = {}
     where: Expression | None = None
     guards: Texts | None = None
+
+    def column_types(self) -> dict[str, ColumnType]:
+        """The kinds of columns set beforehand; the columns of names are text, so `007` stays `007`."""
+        names = (self.unit, *self.arm, *((self.dataset,) if self.dataset else ()))
+        return {**self.types, **dict.fromkeys([self.columns.get(name, name) for name in names], "text")}
 
     @model_validator(mode="after")
     def _samples(self) -> Data:
@@ -306,21 +312,40 @@ def read_protocol(document: Document) -> Protocol:
 
     """
     if not isinstance(document.tree, dict):
-        raise InputError(Problem("a protocol is a mapping of sections", document.place(())))
+        found = spoken(document.tree)
+        raise InputError(
+            Problem(
+                f"found {found}, expected a mapping of sections (prereg, id, title, data …)",
+                document.place(()),
+            )
+        )
     if "prereg" in document.tree and document.tree["prereg"] != FORMAT:
         raise InputError(_wrong_format(document))
+    problems = list(_stored_evidence(document))
     try:
-        return Protocol.model_validate_json(json.dumps(document.tree))
+        protocol = Protocol.model_validate_json(json.dumps(document.tree))
     except ValidationError as error:
-        problems = sorted(set(shape_problems(Protocol, error, document.tree, document.place)), key=file_order)
-        raise InputError(*problems) from None
+        problems.extend(shape_problems(Protocol, error, document.tree, document.place))
+    if problems:
+        raise InputError(*sorted(dict.fromkeys(problems), key=file_order))
+    return protocol
+
+
+def _stored_evidence(document: Document) -> Iterator[Problem]:
+    """Evidence as it is stored, {kind: point}, is no way to write it: one thing is written in one way."""
+    predictions = document.tree.get("predictions") if isinstance(document.tree, dict) else None
+    for name, spec in predictions.items() if isinstance(predictions, dict) else ():
+        evidence = spec.get("evidence") if isinstance(spec, dict) else None
+        if isinstance(evidence, dict) and "kind" in evidence:
+            path = ("predictions", name, "evidence", "kind")
+            yield Problem(f"unknown key `kind`; evidence is {_EVIDENCE}", document.place(path, key=True))
 
 
 def _wrong_format(document: Document) -> Problem:
     found = document.tree["prereg"] if isinstance(document.tree, dict) else None
     newer = isinstance(found, int) and not isinstance(found, bool) and found > FORMAT
     hint = "upgrade prereg to read it" if newer else f"this is format {FORMAT}: write `prereg: {FORMAT}`"
-    return Problem(f"unknown protocol format {found!r}; {hint}", document.place(("prereg",)))
+    return Problem(f"unknown protocol format: found {spoken(found)}; {hint}", document.place(("prereg",)))
 
 
 _NOUNS = {
@@ -333,6 +358,16 @@ _NOUNS = {
     "list_type": "a list",
     "tuple_type": "a list",
 }
+_BOUNDS = {
+    "greater_than": ("more than", "gt"),
+    "greater_than_equal": ("at least", "ge"),
+    "less_than": ("less than", "lt"),
+    "less_than_equal": ("at most", "le"),
+}
+_EVIDENCE = "`interval`, `point`, `exact` or {support: 0.9}"
+_EXPRESSIONS = frozenset(
+    ("claim", "falsified_if", "where", "exclude", "score", "act_below", "act_above", "risk", "among")
+)
 
 
 def shape_problems(
@@ -341,40 +376,74 @@ def shape_problems(
     """Pydantic's findings in the words of this project, each at its place."""
     for item in error.errors(include_url=False):
         path, kind, context = item["loc"], item["type"], item.get("ctx", {})
-        where = ".".join(str(x) for x in _existing(path, tree)) or "the protocol"
+        where = _where(tuple(_existing(path, tree)))
+        found = spoken(item["input"])
         name = str(path[-1]) if path else ""
         if kind == "extra_forbidden":
             known = _fields(model, path[:-1])
             yield Problem(
-                f"unknown key `{name}`{suggestion(name, known) or _known(known)}", place(path, key=True)
+                f"unknown key {shown(name)}{suggestion(name, known) or _known(known)}", place(path, key=True)
             )
         elif kind == "missing":
-            yield Problem(
-                f"`{name}` is missing in {'.'.join(map(str, path[:-1])) or 'the protocol'}",
-                place(path[:-1], key=True),
-            )
+            inside = _where(tuple(_existing(path[:-1], tree)))
+            yield Problem(f"`{name}` is missing in {inside}", place(path[:-1], key=True))
         elif kind in _NOUNS:
-            yield Problem(f"{where}: found {_spoken(item['input'])}, expected {_NOUNS[kind]}", place(path))
+            yield Problem(f"{where}: found {found}, expected {_noun(kind, path)}", place(path))
+        elif kind in _BOUNDS:
+            word, key = _BOUNDS[kind]
+            yield Problem(f"{where}: found {found}, expected {word} {context[key]:.10g}", place(path))
+        elif kind == "too_short":
+            yield Problem(f"{where}: found {found}, expected at least one entry", place(path))
+        elif kind == "string_too_long":
+            most = context.get("max_length")
+            at_key = name == "[key]"
+            yield Problem(
+                f"{where}: {found} has more than {most} characters",
+                place(path[:-1] if at_key else path, key=at_key),
+            )
         elif kind in ("literal_error", "enum"):
             wanted = str(context.get("expected", "")).replace("'", "`")
+            if "`support`" in wanted:  # the kinds of evidence; support is never written as a word
+                wanted = _EVIDENCE
             yield Problem(
-                f"{where}: found {_spoken(item['input'])}, expected {wanted}{_near(item['input'], wanted)}",
+                f"{where}: found {found}, expected {wanted}{_near(item['input'], wanted)}",
                 place(path),
             )
         elif kind == "string_pattern_mismatch":
             at_key = name == "[key]"
-            shown = _spoken(item["input"])
             yield Problem(
-                f"{where}: {shown} is not a plain name ({_pattern_words(str(context.get('pattern')))})",
+                f"{where}: {found} is not a plain name ({_pattern_words(str(context.get('pattern')))})",
                 place(path[:-1] if at_key else path, key=at_key),
             )
         elif kind == "value_error":
             yield Problem(f"{where}: {context.get('error', item['msg'])}", place(path))
         else:
             message = str(item["msg"])
-            yield Problem(
-                f"{where}: {message[0].lower()}{message[1:]}, found {_spoken(item['input'])}", place(path)
-            )
+            yield Problem(f"{where}: found {found}, {message[0].lower()}{message[1:]}", place(path))
+
+
+def _where(path: Steps) -> str:
+    """A path as it is said: `data.records, entry 2`."""
+    words = ".".join(str(x) for x in path if isinstance(x, str))
+    entries = [f", entry {x + 1}" for x in path if isinstance(x, int)]
+    return (words or "the protocol") + "".join(entries)
+
+
+def _noun(kind: str, path: Steps) -> str:
+    """What was expected at a path, where Pydantic only knows the type it is stored as."""
+    names = [x for x in path if isinstance(x, str)]
+    last = names[-1] if names else ""
+    if kind == "string_type" and (
+        last in _EXPRESSIONS or names[:1] in (["let"], ["reports"]) or names[:2] == ["data", "derive"]
+    ):
+        return "an expression"
+    if kind == "string_type" and last in ("at_least", "coverage"):
+        return "a number or `none`"
+    if kind == "tuple_type" and last in ("at_least", "coverage", "budget", "delta"):
+        return "a list of numbers"
+    if kind == "tuple_type":
+        return "a text or a list of texts"
+    return _EVIDENCE if last == "evidence" else _NOUNS[kind]
 
 
 def _existing(path: Steps, tree: object) -> Iterator[str | int]:
@@ -429,17 +498,18 @@ def _pattern_words(pattern: str) -> str:
     )
 
 
-def _spoken(value: object) -> str:
+def spoken(value: object) -> str:
+    """A value of a protocol in words, for messages that say what was found."""
     match value:
         case None:
             return "nothing"
         case bool():
-            return "a truth value" if value is None else ("`true`" if value else "`false`")
+            return "`true`" if value else "`false`"
         case dict():
-            return "a mapping"
-        case list():
-            return "a list"
+            return "a mapping" if value else "an empty mapping"
+        case list() | tuple():
+            return "a list" if value else "an empty list"
         case str():
-            return f"the text `{value[:60]}`"
+            return f"the text {shown(value)}" if value else "an empty text"
         case _:
             return f"`{value}`"

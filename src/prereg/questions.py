@@ -70,11 +70,13 @@ def _expand(piece: compiled.Piece, at: int, legs: Sequence[LegEstimate], prepare
             return judge.Not(_expand(piece.child, at, legs, prepared), _named(piece.text, piece, at))
         case compiled.Branch():
             children = tuple(
-                _expand(child, int(where[at]), legs, prepared) for child, where in piece.children
+                _expand(child, int(where[at]) if at >= 0 else -1, legs, prepared)
+                for child, where in piece.children
             )
             return judge.Junction(piece.op, children, _named(piece.text, piece, at))  # type: ignore[arg-type]
         case compiled.Fold():
-            inner = tuple(_expand(piece.child, int(i), legs, prepared) for i in piece.groups[at])
+            group = piece.groups[at] if at >= 0 else ()
+            inner = tuple(_expand(piece.child, int(i), legs, prepared) for i in group)
             return judge.Junction(piece.op, inner, _named(piece.text, piece, at))  # type: ignore[arg-type]
 
 
@@ -123,7 +125,7 @@ def _facts(facts: Facts | None, at: int) -> tuple[str | None, Count, Count, bool
         return "no_partner", None, None, False
     counted = [int(n[at]) for n, _ in facts.counts]
     undefined = [int(u[at]) for _, u in facts.counts]
-    unpaired = len(set(facts.left_out)) > 1
+    unpaired = len({sets[at] for sets in facts.left_out}) > 1
     reason = REASONS[int(facts.reasons[at])] or None
     if not counted:
         return reason, None, None, unpaired

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 MOST_BYTES = 4 * 1024**3
 _SHOWN = 3  # problems per file that are told one by one
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
+_UNREADABLE = re.compile(r"[\x00\ud800-\udfff]")
 _WHOLE = re.compile(r"[+-]?[0-9]{16,}\Z")
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
 _ODD = re.compile(r"[^0-9.eE+\-\n]")
@@ -63,7 +64,13 @@ def read_records(files: Sequence[tuple[str, Path]], types: Mapping[str, str]) ->
     tables = [_read(name, path) for name, path in files]
     typed = {t.typed for t in tables}
     if len(typed) > 1:
-        raise InputError("records are read from files of one kind: all CSV, or all JSON Lines and Parquet")
+        other = next(t for t in tables if t.typed != tables[0].typed)
+        raise InputError(
+            Problem(
+                f"of another kind than {tables[0].name}: records are all CSV, or all JSON Lines and Parquet",
+                Place(other.name),
+            )
+        )
     _same_columns(tables)
     rows = sum(len(t.lines) for t in tables)
     if rows == 0:
@@ -82,21 +89,41 @@ def read_records(files: Sequence[tuple[str, Path]], types: Mapping[str, str]) ->
         cells = list(chain.from_iterable(t.columns.get(name, [None] * len(t.lines)) for t in tables))
         type_column = _typed_column if typed == {True} else _text_column
         column = type_column(name, cells, types.get(name), records, problems)
-        if column is not None:
+        if column is not None and not _unreadable(name, column, records, problems):
             columns[name] = column
     if problems:
         raise InputError(*problems)
     return records
 
 
+def _unreadable(name: str, column: Column, records: Records, problems: list[Problem]) -> bool:
+    """Note texts that cannot be names, keys or output: with NUL, or half of a surrogate pair."""
+    bad = {i for i, level in enumerate(column.cells.levels) if _UNREADABLE.search(level)}
+    if not bad:
+        return False
+    codes = column.cells.data[0]
+    rows = np.flatnonzero(np.isin(codes, list(bad)))
+    problems += records.problem(
+        rows,
+        lambda r: (
+            f"column {name}: {shown(column.cells.levels[codes[r]])} holds a NUL or half of a surrogate pair"
+        ),
+    )
+    return True
+
+
 def _read(name: str, path: Path) -> _Table:
+    if path.is_dir():
+        hint = f"write `{name}/*.csv` for the files in it"
+        raise InputError(Problem(f"is a folder, a file is expected; {hint}", Place(name)))
     suffix = PurePath(path.name).suffix.lower()
     if suffix == ".parquet":
         return _parquet(name, path)
     if suffix not in (".csv", ".jsonl", ".ndjson"):
         raise InputError(
             Problem(
-                f"unknown kind of records `{suffix}`; read are .csv, .jsonl, .ndjson, .parquet", Place(name)
+                f"the ending `{suffix}` says no kind of records; read are .csv, .jsonl, .ndjson, .parquet",
+                Place(name),
             )
         )
     content = formats.decode(formats.read_bytes(path, name, MOST_BYTES), name)
@@ -184,10 +211,15 @@ def _check_header(name: str, header: list[str]) -> None:
     for sign, spoken in _SEPARATORS.items():
         if len(header) == 1 and sign in header[0]:
             raise InputError(
-                Problem(f"one column, its name holds {spoken}: are they meant to separate? cells are separated by commas", Place(name, 1))
+                Problem(
+                    f"one column, its name holds {spoken}: are they meant to separate? cells are separated by commas",
+                    Place(name, 1),
+                )
             )
     seen: set[str] = set()
     for i, key in enumerate(header):
+        if _UNREADABLE.search(key):
+            raise InputError(Problem(f"the name of column {i + 1} holds a NUL", Place(name, 1)))
         if not key.strip():
             raise InputError(Problem(f"column {i + 1} of {len(header)} has no name", Place(name, 1)))
         if key in seen:
@@ -237,6 +269,14 @@ def _json_lines(name: str, content: str) -> _Table:
         else:
             for key, value in row.items():
                 cells = table.columns.get(key)
+                if cells is None and _UNREADABLE.search(key):
+                    problems.append(
+                        Problem(
+                            f"the key {shown(key)} holds a NUL or half of a surrogate pair",
+                            Place(name, number),
+                        )
+                    )
+                    continue
                 if cells is None:
                     cells = table.columns[key] = [None] * count
                 cells.append(value)
@@ -321,22 +361,44 @@ def _text_column(
             if wanted == "truth":
                 rows = [i for i, x in enumerate(cells) if x and x.lower() not in ("true", "false")]
             else:
-                rows = [i for i, x in enumerate(cells) if x and not _NUMBER.match(x)]
-            spoken = "true or false" if wanted == "truth" else "a number"
+                rows = [i for i, x in enumerate(cells) if x and not _exact_number(x)]
+            spoken = "true or false" if wanted == "truth" else "a number that a double holds"
             problems += records.problem(
-                rows, lambda r: f"column {name}: found `{cells[r][:40]}`, expected {spoken}"
+                rows, lambda r: f"column {name}: found {shown(cells[r])}, expected {spoken}"
             )
             return None
     odd = None
     if wanted is None:
-        odd = next((i for i, x in enumerate(cells) if x and not _NUMBER.match(x)), None)
-        if (
-            odd is not None
-            and sum(1 for x in cells[:1000] if x and not _NUMBER.match(x)) > len(cells[:1000]) // 2
-        ):
-            odd = None
-    shown = {x: unicodedata.normalize("NFC", x) if x else None for x in distinct}
-    return Column(TEXT, text_cells(map(shown.__getitem__, cells)), odd)
+        odd = _odd(
+            cells,
+            {
+                x: NUMBER if _exact_number(x) else TRUTH
+                for x in present
+                if _exact_number(x) or x.lower() in ("true", "false")
+            },
+        )
+    composed = {x: unicodedata.normalize("NFC", x) if x else None for x in distinct}
+    return Column(TEXT, text_cells(map(composed.__getitem__, cells)), odd)
+
+
+def _exact_number(cell: str) -> bool:
+    """Whether a cell is a number; whole numbers that a double would change are texts, such as long ids."""
+    return bool(_NUMBER.match(cell)) and not _long(cell)
+
+
+def _long(cell: str) -> bool:
+    return bool(_WHOLE.match(cell)) and (len(cell) > 20 or abs(int(cell)) > LARGEST)
+
+
+def _odd(cells: Sequence[Any], kinds: Mapping[Any, str]) -> int | None:
+    """The first row whose cell is not of the kind that most cells are; None where most are text."""
+    seen = [x for x in cells[:1000] if x not in ("", None)]
+    for kind in (NUMBER, TRUTH):
+        if 2 * sum(1 for x in seen if kinds.get(x) == kind) > len(seen):
+            return next(
+                (i for i, x in enumerate(cells) if x not in ("", None) and kinds.get(x) != kind), None
+            )
+    return None
 
 
 def _try_numbers(
@@ -370,8 +432,10 @@ def _try_numbers(
     if any(map(math.isinf, values.values())):
         rows = [i for i, x in enumerate(cells) if x and math.isinf(float(x))]
         problems += records.problem(
-            rows, lambda r: f"column {name}: `{cells[r][:40]}` is too large for a double"
+            rows, lambda r: f"column {name}: {shown(cells[r])} is larger than any double"
         )
+        return None
+    if any(map(_long, present)):
         return None
     values[""] = 0.0
     return _number_column(np.fromiter(map(values.__getitem__, cells), np.float64, len(cells)), missing)
@@ -384,21 +448,22 @@ def _typed_column(
     kinds = {type(x) for x in cells if x is not None}
     if kinds & {list, dict}:
         # nested values are no cells; the column is left out and named when an expression asks for it
-        return Column("nested", Cells(TEXT, np.zeros((1, len(cells)), dtype=np.int64), None, ("",)))
+        odd = next(i for i, x in enumerate(cells) if isinstance(x, list | dict))
+        return Column("nested", Cells(TEXT, np.zeros((1, len(cells)), dtype=np.int64), None, ("",)), odd)
     wild = [i for i, x in enumerate(cells) if isinstance(x, float) and not math.isfinite(x)]
     if wild:
         problems += records.problem(
-            wild, lambda r: f"column {name}: `{cells[r]}` is no number; a missing value is null"
+            wild,
+            lambda r: (
+                f"column {name}: found NaN; a missing value is null"
+                if math.isnan(cells[r])
+                else f"column {name}: found an infinite number, or one larger than any double"
+            ),
         )
         return None
-    if kinds and kinds <= {int, float} and wanted in (None, "number"):
-        try:
-            data = np.array([0.0 if x is None else float(x) for x in cells])
-        except OverflowError:
-            rows = [i for i, x in enumerate(cells) if isinstance(x, int) and abs(x) > 2**1000]
-            problems += records.problem(rows, lambda _: f"column {name}: a number too large for a double")
-            return None
-        return _number_column(data, missing)
+    long = [i for i, x in enumerate(cells) if isinstance(x, int) and abs(x) > LARGEST]
+    if kinds and kinds <= {int, float} and wanted in (None, "number") and not long:
+        return _number_column(np.array([0.0 if x is None else float(x) for x in cells]), missing)
     if kinds and kinds <= {bool} and wanted in (None, "truth"):
         data = np.array([bool(x) for x in cells])[None, :]
         return Column(TRUTH, Cells(TRUTH, data, missing[None, :] if missing.any() else None))
@@ -409,16 +474,25 @@ def _typed_column(
             for i, x in enumerate(cells)
             if x is not None and (not isinstance(x, good) or (wanted == "number" and isinstance(x, bool)))
         ]
-        spoken = "true or false" if wanted == "truth" else "a number"
+        if wanted == "number":
+            rows = sorted({*rows, *long})
+        spoken = "true or false" if wanted == "truth" else "a number that a double holds"
         problems += records.problem(
-            rows, lambda r: f"column {name}: found `{json.dumps(cells[r])[:40]}`, expected {spoken}"
+            rows, lambda r: f"column {name}: found {shown(json.dumps(cells[r]))}, expected {spoken}"
         )
         if rows:
             return None
-    odd = None
-    if kinds & {int, float}:
-        odd = next((i for i, x in enumerate(cells) if isinstance(x, str)), None)
+    spoken_kinds = [_spoken_kind(x) for x in cells]
+    odd = _odd([k or None for k in spoken_kinds], {NUMBER: NUMBER, TRUTH: TRUTH}) if wanted is None else None
     return Column(TEXT, text_cells(None if x is None else cell_text(x) for x in cells), odd)
+
+
+def _spoken_kind(value: Any) -> str | None:
+    if isinstance(value, bool):
+        return TRUTH
+    if isinstance(value, int | float):
+        return NUMBER if isinstance(value, float) or abs(value) <= LARGEST else TEXT
+    return None if value is None else TEXT
 
 
 def cell_text(value: Any) -> str:

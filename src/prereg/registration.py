@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prereg import canonical, formats
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem, suggestion
+from prereg.numerals import shown
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,6 +18,7 @@ if TYPE_CHECKING:
 FORMAT = "prereg-registration/1"
 KIND = "registration"
 _MOST_BYTES = 50_000_000
+_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
 @dataclass(frozen=True)
@@ -139,11 +142,12 @@ def of_id(project: Project, name: str) -> list[Registration]:
 
     """
     folder = project.registrations(name)
-    files = sorted(folder.glob("*.json")) if "/" not in name and folder.is_dir() else []
+    # what is no id has no folder: nothing else on the disk is looked at
+    files = sorted(folder.glob("*.json")) if _ID.fullmatch(name) and folder.is_dir() else []
     if not files:
         known = ids(project)
         hint = suggestion(name, known) or (f"; registered: {', '.join(known)}" if known else "")
-        raise MissingError(f"registrations/{name}: nothing is registered under this id{hint}")
+        raise MissingError(f"nothing is registered under the id {shown(name)}{hint}")
     return [read(path, project.name_of(path)) for path in files]
 
 

@@ -110,7 +110,10 @@ def drift(project: Project, registered: Registration) -> list[str]:
     if not isinstance(source, dict) or not isinstance(source.get("path"), str):
         raise IntegrityError(Problem("the envelope does not name the protocol", registered.place))
     name = source["path"]
-    path = project.inside(name)
+    try:
+        path = project.inside(name)
+    except InputError as error:
+        raise IntegrityError(*error.problems) from None
     if not path.exists():
         return [f"{name} is gone; the registration alone decides"]
     if canonical.file_digest(path, name)[0] == source.get("sha256"):
@@ -177,7 +180,7 @@ def plan_of(project: Project, registered: Registration) -> Plan:
 
     protocol = from_stored(registered.content["protocol"], registered.place)
     files = manifest.files_of(project, registered.content["data"]["files"])
-    records = read_records(files, protocol.data.types)
+    records = read_records(files, protocol.data.column_types())
     try:
         return resolve(protocol, records, place)
     except InputError as error:

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from prereg.document import Steps, Tree
     from prereg.errors import Place
 
+_SHARED = ("part", "among", "per", "each", "show")
+
 
 def to_stored(protocol: Protocol) -> dict[str, Tree]:
     """The tree that is hashed and stored."""
@@ -48,7 +50,7 @@ def _mapping(pairs: list[dict[str, Any]]) -> dict[str, Any]:
 def _metric(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
     """One metric with every parameter written out: what was not given has its default."""
     kind = next(key for key in spec if key in KINDS or key == "value")
-    common = {key: spec.get(key) for key in ("part", "among", "per", "show")}
+    common = {key: spec.get(key) for key in _SHARED}
     common["among"] = _text(common["among"])
     if kind == "value":
         return {
@@ -79,6 +81,8 @@ def _metric(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
 def _text(value: object) -> object:
     if isinstance(value, bool):
         return "true" if value else "false"
+    if isinstance(value, list):
+        return [_text(v) for v in value]
     return repr(value) if isinstance(value, int | float) else value
 
 
@@ -117,5 +121,5 @@ def _spec(stored: Mapping[str, Any]) -> dict[str, Any]:
     out: dict[str, Any] = {stored["kind"]: stored["parameters"]}
     if stored["kind"] == "value":
         out = {"value": stored["parameters"]["value"]}
-    out.update({key: stored[key] for key in ("part", "among", "per", "show") if stored.get(key) is not None})
+    out.update({key: stored[key] for key in _SHARED if stored.get(key) is not None})
     return out

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from typing import TYPE_CHECKING
-
-import numpy as np
 
 from prereg.ledger import DIGITS
 from prereg.values import REASONS, Axes
@@ -22,7 +21,7 @@ ENDS = ("part", "metric", "value", "numerator", "denominator", "n", "reason")
 
 def number(value: float | None) -> str:
     """A number as the table writes it; empty where there is none."""
-    if value is None or np.isnan(value):
+    if value is None or math.isnan(value):
         return ""
     short = float(f"{value:.{DIGITS}g}")
     return str(int(short)) if short.is_integer() and abs(short) < 2**53 else repr(short)
@@ -55,8 +54,7 @@ def _metric(
     degenerate: str | None,
     excluded: frozenset[tuple[str, ...]],
 ) -> Iterator[list[str]]:
-    order = sorted(range(len(axes)), key=lambda i: _order(plan, axes, i))
-    for i in order:
+    for i in _order(plan, axes):
         known = dict(zip(axes.factors, axes.keys[i], strict=True))
         if degenerate is not None:
             known[plan.arm_factors[0]] = degenerate
@@ -78,12 +76,11 @@ def _metric(
         ]
 
 
-def _order(plan: Plan, axes: Axes, i: int) -> list[int]:
-    """The place of a policy: by the registered order of each factor's values."""
-    values = plan.environment.factors
-    return [
-        values[f].index(v) if v in values[f] else -1 for f, v in zip(axes.factors, axes.keys[i], strict=True)
-    ]
+def _order(plan: Plan, axes: Axes) -> list[int]:
+    """The policies by the registered order of each factor's values."""
+    places = [{v: i for i, v in enumerate(plan.environment.factors[f])} for f in axes.factors]
+    keys = [[place.get(v, -1) for place, v in zip(places, key, strict=True)] for key in axes.keys]
+    return sorted(range(len(axes)), key=keys.__getitem__)
 
 
 def to_bytes(plan: Plan, estimate: Estimate) -> bytes:

@@ -1,4 +1,4 @@
-"""thresholds.csv: every threshold that a rule looked at, with what is needed to check a certificate by hand."""
+"""thresholds.csv: every threshold that a rule looked at, with all that a certificate is checked by."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from prereg.plan import Plan
 
-COLUMNS = ("position", "tau", "n", "k", "p", "floor", "delta", "status", "selected")
+COLUMNS = ("position", "tau", "n", "k", "fit_n", "p", "floor", "delta", "status", "selected")
 
 
 def rows(plan: Plan) -> Iterator[list[str]]:
@@ -33,13 +33,14 @@ def rows(plan: Plan) -> Iterator[list[str]]:
         for key, arm in zip(panel.arms, arms, strict=True):
             for at, (setting, rule) in enumerate(zip(plan.settings, found.rules, strict=True)):
                 policy = (*key, *name, *setting)
-                floor = "" if rule.rule == "naive" else str(rule.floor())
+                floor = "" if rule.rule == "naive" else str(rule.floor)
                 for row in arm.trace(rule, at):
                     cells = {
                         "position": str(row.position),
-                        "tau": number(found.sign * row.tau + 0.0),
+                        "tau": _exactly(found.sign * row.tau + 0.0),
                         "n": str(row.n),
                         "k": str(row.k),
+                        "fit_n": "" if row.fit_n is None else str(row.fit_n),
                         "p": number(row.p),
                         "floor": floor,
                         "delta": decimal_text(rule.delta) if rule.rule == "ltt" else "",
@@ -47,6 +48,11 @@ def rows(plan: Plan) -> Iterator[list[str]]:
                         "selected": "true" if row.selected else "false",
                     }
                     yield [" ".join(policy), *policy, *(v for c, v in cells.items() if c not in factors)]
+
+
+def _exactly(tau: float) -> str:
+    """All digits of a threshold: with fewer, a score could lie on its other side."""
+    return str(int(tau)) if tau.is_integer() and abs(tau) < 2**53 else repr(tau)
 
 
 def to_bytes(plan: Plan) -> bytes | None:

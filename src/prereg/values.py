@@ -108,12 +108,12 @@ class AlignmentError(Exception):
 def positions(source: Axes, target: Axes) -> np.ndarray:
     """For every key of `target` its position in `source`, -1 where it has no partner.
 
-    A scalar source meets every key.  The factors of both, where there are any, are the same set.
+    A scalar source meets every key.  Otherwise its factors are among those of the target, in any order.
     """
     if source.scalar:
         return np.zeros(len(target), dtype=np.intp)
     order = [target.factors.index(factor) for factor in source.factors]
-    if order == list(range(len(order))):
+    if order == list(range(len(target.factors))):
         return np.array([source.index.get(key, -1) for key in target.keys], dtype=np.intp)
     return np.array(
         [source.index.get(tuple(key[i] for i in order), -1) for key in target.keys], dtype=np.intp

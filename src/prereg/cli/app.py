@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prereg.cli import output
+from prereg.cli.sheet import sheet
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -47,7 +48,7 @@ class _State:
 
 def execute(arguments: Sequence[str]) -> int:
     """Run a command line; the exit code."""
-    from prereg.errors import PreregError
+    from prereg.errors import InputError, PreregError
 
     _State.json = "--json" in arguments
     command = next((a for a in arguments if not a.startswith("-")), "prereg")
@@ -67,8 +68,11 @@ def execute(arguments: Sequence[str]) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - the last place that can tell a usage error from a bug
         if hasattr(error, "format_message"):
-            output.complain([f"prereg: {error.format_message()}"])
-            return 2
+            usage = InputError(f"prereg: {error.format_message()}")
+            if _State.json:
+                output.emit(output.error_tree(command, usage))
+            output.complain(str(p) for p in usage.problems)
+            return usage.exit_code
         traceback.print_exc()
         output.complain(
             ["prereg: this is a bug in prereg, not in your files; please report it with the lines above"]
@@ -246,9 +250,10 @@ def _progress(name: str) -> Any:
         if not sys.stderr.isatty() or _State.json:
             yield (lambda _: None), (lambda _: None)
             return
+        from rich.console import Console
         from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-        console = output.console(stderr=True)
+        console = Console(file=sys.stderr, highlight=False)
         columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task(name, total=None)
@@ -263,6 +268,7 @@ def _progress(name: str) -> Any:
 
 def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
     from prereg.cli import render
+    from prereg.cli.written import table_text
 
     protocol = registered.content["protocol"]
     stored = {
@@ -270,9 +276,9 @@ def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
         "arm": protocol["data"]["arm"][0],
         "degenerate": protocol["policies"]["degenerate"],
     }
-    policies = project.results(registered.id) / registered.short / "policies.csv"
-    text = policies.read_text(encoding="utf-8") if policies.exists() else None
-    render.show_ledger(output.console(), content, protocol["title"], text, stored)
+    folder = project.results(registered.id) / registered.short
+    text = table_text(project, folder, "policies.csv", content)
+    render.show_ledger(sheet(), content, protocol["title"], text, stored)
 
 
 @app.command()
@@ -316,7 +322,7 @@ def show(
                 }
             )
         else:
-            render.show_registration(output.console(), registered)
+            render.show_registration(sheet(), registered)
         return 0
     stored = ledgers.read(folder / "ledger.json", project.name_of(folder / "ledger.json"))
     if json:
@@ -378,7 +384,7 @@ def _show_file(project: Any, path: Path, json: bool) -> int:
             }
         )
     else:
-        render.show_registration(output.console(), registered)
+        render.show_registration(sheet(), registered)
     return 0
 
 

@@ -9,21 +9,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from rich.console import Console
-
     from prereg.errors import PreregError, Problem
-
-PIPED_WIDTH = 400
-
-
-def console(*, stderr: bool = False) -> Console:
-    """A console that draws on terminals and stays plain, unwrapped and without colour elsewhere."""
-    from rich.console import Console
-
-    stream = sys.stderr if stderr else sys.stdout
-    if stream.isatty():
-        return Console(file=stream, highlight=False)
-    return Console(file=stream, highlight=False, width=PIPED_WIDTH, no_color=True, force_terminal=False)
 
 
 def say(line: str) -> None:

@@ -6,10 +6,10 @@ import csv
 import io
 from typing import TYPE_CHECKING
 
-from rich.table import Table
-from rich.text import Text
-
+from prereg import ledger
 from prereg.cli import output
+from prereg.cli.sheet import Table, Text, sheet
+from prereg.cli.written import table_text
 from prereg.errors import MissingError, suggestion
 from prereg.table import ENDS
 from prereg.trace import COLUMNS
@@ -23,8 +23,8 @@ Row = dict[str, str]
 _UNREAD = ("screened", "untested")
 
 
-def _rows(path: Path) -> list[Row]:
-    return list(csv.DictReader(io.StringIO(path.read_text(encoding="utf-8"))))
+def _rows(text: str | None) -> list[Row]:
+    return list(csv.DictReader(io.StringIO(text or "")))
 
 
 def _named(rows: list[Row], wanted: str, ends: tuple[str, ...]) -> list[Row]:
@@ -37,38 +37,39 @@ def _named(rows: list[Row], wanted: str, ends: tuple[str, ...]) -> list[Row]:
 
 def show_policy(project: Project, folder: Path, wanted: str, *, json: bool) -> int:
     """Print the rows of policies.csv and thresholds.csv that speak of a policy."""
-    path = folder / "policies.csv"
+    path = folder / "ledger.json"
+    name = project.name_of(path)
     if not path.exists():
-        raise MissingError(f"{project.name_of(path)}: no such file; run the registration first")
-    rows = _rows(path)
+        raise MissingError(f"{name}: no such file; run the registration first")
+    content = ledger.read(path, name).content
+    rows = _rows(table_text(project, folder, "policies.csv", content))
     found = _named(rows, wanted, ENDS)
     if not found:
         known = {r["policy"] for r in rows}
         raise MissingError(f"no policy is called `{wanted}`{suggestion(wanted, known)}")
-    path = folder / "thresholds.csv"
-    trace = _named(_rows(path), wanted, COLUMNS) if path.exists() else []
+    trace = _named(_rows(table_text(project, folder, "thresholds.csv", content)), wanted, COLUMNS)
     if json:
         tree = {"command": "show", "exit_code": 0, "kind": "policies", "rows": found, "thresholds": trace}
         output.emit(tree)
         return 0
-    console = output.console()
-    console.print(_table(found, ENDS, "Metrics (⊥: undefined)"))
+    out = sheet()
+    out.print(_table(found, ENDS, "Metrics (⊥: undefined)"))
     for policy in dict.fromkeys(r["policy"] for r in trace):
         mine = [r for r in trace if r["policy"] == policy]
-        console.print()
+        out.print()
         looked_at = [r for r in mine if r["status"] not in _UNREAD]
-        console.print(_table(looked_at, COLUMNS, f"Thresholds of {policy}, in the order tested"))
+        out.print(_table(looked_at, COLUMNS, f"Thresholds of {policy}, in the order tested"))
         for status in _UNREAD:
             left = sum(r["status"] == status for r in mine)
             if left:
-                console.print(Text(f"{left} {status} (thresholds.csv lists them)"))
+                out.print(Text(f"{left} {status} (thresholds.csv lists them)"))
         chosen = [r["tau"] for r in mine if r["selected"] == "true"]
-        console.print(Text(f"chosen: tau = {chosen[0]}" if chosen else "nothing certified: not deployed"))
+        out.print(Text(f"chosen: tau = {chosen[0]}" if chosen else "nothing certified: not deployed"))
     return 0
 
 
 def _table(rows: list[Row], ends: tuple[str, ...], title: str) -> Table:
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False)
+    table = Table(title)
     names = [n for n in (rows[0] if rows else ()) if n in ends or (n == "policy" and ends is ENDS)]
     for name in names:
         table.add_column(name)

@@ -6,12 +6,10 @@ import csv
 import io
 from typing import TYPE_CHECKING, Any
 
-from rich.table import Table
-from rich.text import Text
+from prereg.cli.sheet import Table, Text
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
+    from prereg.cli.sheet import Sheet
     from prereg.registration import Registration
 
 NOT_PROVEN = (
@@ -69,9 +67,9 @@ def ordered(predictions: list[dict[str, Any]]) -> list[dict[str, Any]]:
 
 def verdict_table(predictions: list[dict[str, Any]], title: str) -> Table:
     """One row per prediction."""
-    table = Table(title=title, title_justify="left", box=None, pad_edge=False, show_edge=False)
+    table = Table(title)
     for name in ("prediction", "verdict", "expected", "d", "interval", "support", "n", "claim"):
-        table.add_column(name, justify="right" if name in ("d", "support") else "left", overflow="fold")
+        table.add_column(name, right=name in ("d", "support"))
     for entry in predictions:
         mark = "! " if entry["surprise"] else "  "
         point = (
@@ -99,15 +97,10 @@ def degenerate_table(policies: str, arm: str, names: tuple[str, ...]) -> Table |
     if not rows:
         return None
     metrics = list(dict.fromkeys(r["metric"] for r in rows))
-    table = Table(
-        title="Degenerate policies (⊥: undefined, never 0 and never 1)",
-        title_justify="left",
-        box=None,
-        pad_edge=False,
-    )
+    table = Table("Degenerate policies (⊥: undefined, never 0 and never 1)")
     table.add_column("policy")
     for metric in metrics:
-        table.add_column(metric, justify="right")
+        table.add_column(metric, right=True)
     for policy in dict.fromkeys(r["policy"] for r in rows):
         cells = {r["metric"]: (r["value"] or f"⊥ {r['reason']}") for r in rows if r["policy"] == policy}
         table.add_row(policy, *[_shown(cells.get(m, "")) for m in metrics])
@@ -123,55 +116,55 @@ def _shown(cell: str) -> str:
 
 
 def show_ledger(
-    console: Console, content: dict[str, Any], title: str, policies: str | None, stored: dict[str, Any]
+    sheet: Sheet, content: dict[str, Any], title: str, policies: str | None, stored: dict[str, Any]
 ) -> None:
     """A ledger, so that a reader understands it in ten seconds."""
     registration = content["registration"]
     counts = content["counts"]
-    console.print(Text(f"{registration['id']}: {title}", style="bold"))
-    console.print(Text(f"registered as {registration['digest'][:12]}, {stored.get('time', '')}".rstrip(", ")))
+    sheet.print(Text(f"{registration['id']}: {title}", style="bold"))
+    sheet.print(Text(f"registered as {registration['digest'][:12]}, {stored.get('time', '')}".rstrip(", ")))
     if content.get("headline"):
-        console.print(Text(f"headline: {content['headline']}", style="red bold"))
+        sheet.print(Text(f"headline: {content['headline']}", style="red bold"))
     told = (
         f"{counts['held']} held, {counts['failed']} failed, {counts['falsified']} falsified; "
         f"{counts['surprises']} surprise{'s' * (counts['surprises'] != 1)}"
     )
-    console.print(Text(told, style="bold"))
-    console.print()
+    sheet.print(Text(told, style="bold"))
+    sheet.print()
     every = content["predictions"]
     primary = [p for p in every if not p["guard"] and p.get("tier", "primary") == "primary"]
     if primary:
-        console.print(verdict_table(ordered(primary), "Predictions (! differs from what was expected)"))
+        sheet.print(verdict_table(ordered(primary), "Predictions (! differs from what was expected)"))
     for tier in ("secondary", "exploratory"):
         chosen = [p for p in every if not p["guard"] and p.get("tier") == tier]
         if chosen:
-            console.print()
-            console.print(verdict_table(ordered(chosen), f"{tier.capitalize()} (outside the counts)"))
+            sheet.print()
+            sheet.print(verdict_table(ordered(chosen), f"{tier.capitalize()} (outside the counts)"))
     guards = [p for p in every if p["guard"]]
     if guards:
-        console.print()
-        console.print(verdict_table(ordered(guards), "Guards (known answers, outside the counts)"))
-    _reports(console, content)
+        sheet.print()
+        sheet.print(verdict_table(ordered(guards), "Guards (known answers, outside the counts)"))
+    _reports(sheet, content)
     if policies is not None:
-        _degenerate(console, policies, stored)
-    _explain(console, every)
-    _dropped(console, content)
-    console.print()
-    console.print(Text(f"Not proven: {NOT_PROVEN}."))
+        _degenerate(sheet, policies, stored)
+    _explain(sheet, every)
+    _dropped(sheet, content)
+    sheet.print()
+    sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
 
 
-def _degenerate(console: Console, policies: str, stored: dict[str, Any]) -> None:
+def _degenerate(sheet: Sheet, policies: str, stored: dict[str, Any]) -> None:
     table = degenerate_table(policies, stored["arm"], tuple(stored["degenerate"]))
     if table is not None:
-        console.print()
-        console.print(table)
+        sheet.print()
+        sheet.print(table)
 
 
-def _reports(console: Console, content: dict[str, Any]) -> None:
+def _reports(sheet: Sheet, content: dict[str, Any]) -> None:
     if not content.get("reports"):
         return
-    console.print()
-    table = Table(title="Reports (estimates, never verdicts)", title_justify="left", box=None, pad_edge=False)
+    sheet.print()
+    table = Table("Reports (estimates, never verdicts)")
     for name in ("report", "policy", "value", "interval", "n"):
         table.add_column(name)
     for report in content["reports"]:
@@ -184,7 +177,7 @@ def _reports(console: Console, content: dict[str, Any]) -> None:
                 "" if interval is None else f"[{short(interval[0])}, {short(interval[1])}]",
                 _count(entry["n"]),
             )
-    console.print(table)
+    sheet.print(table)
 
 
 _WHY = {
@@ -200,14 +193,14 @@ _WHY = {
 }
 
 
-def _explain(console: Console, predictions: list[dict[str, Any]]) -> None:
+def _explain(sheet: Sheet, predictions: list[dict[str, Any]]) -> None:
     reasons = dict.fromkeys(p["reason"] for p in predictions if p["reason"])
     if reasons:
-        console.print()
+        sheet.print()
     for reason in reasons:
-        console.print(Text(f"failed ({reason}): {_WHY.get(reason, '')}"))
+        sheet.print(Text(f"failed ({reason}): {_WHY.get(reason, '')}"))
     if any(p.get("unpaired") for p in predictions):
-        console.print(
+        sheet.print(
             Text(
                 "unpaired: two reductions of one leg left out different policies; "
                 "they do not compare the same ones"
@@ -215,66 +208,66 @@ def _explain(console: Console, predictions: list[dict[str, Any]]) -> None:
         )
 
 
-def _dropped(console: Console, content: dict[str, Any]) -> None:
+def _dropped(sheet: Sheet, content: dict[str, Any]) -> None:
     arms = [a for a in content["data"].get("arms", []) if a["dropped"]]
     if not arms:
         return
-    console.print()
+    sheet.print()
     for arm in arms[:20]:
         name = ", ".join(map(str, arm["arm"].values()))
-        console.print(
+        sheet.print(
             Text(
                 f"{name}: {arm['dropped']} of {arm['units']} units dropped "
                 f"({100 * arm['dropped_share']:.1f} %), because another arm has no row for them"
             )
         )
     if len(arms) > 20:
-        console.print(Text(f"and {len(arms) - 20} more arms"))
+        sheet.print(Text(f"and {len(arms) - 20} more arms"))
 
 
-def show_registration(console: Console, registered: Registration) -> None:
+def show_registration(sheet: Sheet, registered: Registration) -> None:
     """A registration: what is promised, before any result."""
     protocol = registered.content["protocol"]
-    console.print(Text(f"{protocol['id']}: {protocol['title']}", style="bold"))
+    sheet.print(Text(f"{protocol['id']}: {protocol['title']}", style="bold"))
     if protocol.get("question"):
-        console.print(Text(protocol["question"]))
-    console.print(Text(f"registered as {registered.digest}"))
-    console.print(
+        sheet.print(Text(protocol["question"]))
+    sheet.print(Text(f"registered as {registered.digest}"))
+    sheet.print(
         Text(
             f"on {registered.envelope.get('time', '?')} by prereg {registered.envelope.get('prereg', '?')}; "
             "records existed when locked"
         )
     )
-    console.print()
+    sheet.print()
     for entry in registered.content["data"]["files"]:
-        console.print(Text(f"records  {entry['path']}  {entry['rows']} rows  sha256 {entry['sha256'][:12]}…"))
+        sheet.print(Text(f"records  {entry['path']}  {entry['rows']} rows  sha256 {entry['sha256'][:12]}…"))
     for factor in registered.content["factors"]:
         values = factor["values"]
         shown = ", ".join(values[:8]) + (f" … ({len(values)})" if len(values) > 8 else "")
-        console.print(Text(f"factor   {factor['name']}: {shown}"))
+        sheet.print(Text(f"factor   {factor['name']}: {shown}"))
     split = registered.content["split"]
     if split:
         units: dict[str, int] = {}
         for entry in split["counts"]:
             units[entry["part"]] = units.get(entry["part"], 0) + entry["units"]
-        console.print(
+        sheet.print(
             Text("parts    " + ", ".join(f"{part}: {count} units" for part, count in units.items()))
         )
     drawn = protocol["resampling"]
     if drawn:
-        console.print(Text(f"resamples {drawn['resamples']}, seed {drawn['seed']}, level {drawn['level']:g}"))
-    console.print()
-    metrics = Table(title="Metrics", title_justify="left", box=None, pad_edge=False)
+        sheet.print(Text(f"resamples {drawn['resamples']}, seed {drawn['seed']}, level {drawn['level']:g}"))
+    sheet.print()
+    metrics = Table("Metrics")
     for name in ("metric", "kind", "parameters", "among", "part"):
-        metrics.add_column(name, overflow="fold")
+        metrics.add_column(name)
     for m in protocol["metrics"]:
         parameters = ", ".join(f"{k}: {v}" for k, v in m["parameters"].items())
         metrics.add_row(m["name"], m["kind"], Text(parameters), Text(str(m["among"] or "")), m["part"] or "")
-    console.print(metrics)
-    console.print()
-    table = Table(title="Predictions", title_justify="left", box=None, pad_edge=False)
+    sheet.print(metrics)
+    sheet.print()
+    table = Table("Predictions")
     for name in ("prediction", "claim", "evidence", "falsified if", "expected"):
-        table.add_column(name, overflow="fold")
+        table.add_column(name)
     for p in protocol["predictions"]:
         evidence = p["evidence"]
         kind = evidence["kind"] if evidence["support"] is None else f"support {evidence['support']:g}"
@@ -285,6 +278,6 @@ def show_registration(console: Console, registered: Registration) -> None:
             Text(p["falsified_if"] or "the opposite, by the same evidence"),
             p["anticipate"],
         )
-    console.print(table)
-    console.print()
-    console.print(Text(f"Not proven: {NOT_PROVEN}."))
+    sheet.print(table)
+    sheet.print()
+    sheet.print(Text(f"Not proven: {NOT_PROVEN}."))

@@ -1,11 +1,12 @@
 """Claims: a statement over metrics of policies, taken apart into legs that can be judged one by one.
 
-A claim is a tree of junctions over legs.  Its pieces may still be vectors: `all(c)` and `any(c)` fold a vector
-into one leg per policy, undefined ones included.  What is left at the top must be one truth value.
+A claim is a tree of junctions over legs.  Its pieces may still be vectors: `all(c)` and `any(c)` fold a
+vector into one leg per policy, undefined ones included.  What is left at the top must be one truth value.
 """
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
@@ -13,8 +14,19 @@ import numpy as np
 
 from prereg.expression import ranges, syntax
 from prereg.expression.policies import REDUCE, Compiler, group_by
-from prereg.expression.terms import BROKEN, LABEL, TRUTH, Facts, Frame, Result, Term, guards, merge_facts
-from prereg.values import AlignmentError, Axes, meet, positions, rounded
+from prereg.expression.terms import (
+    BROKEN,
+    LABEL,
+    TRUTH,
+    Facts,
+    Frame,
+    Result,
+    Term,
+    guards,
+    merge_facts,
+    spread,
+)
+from prereg.values import SCALAR, AlignmentError, Axes, meet, positions, rounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -35,20 +47,29 @@ class Rate:
 
 @dataclass(frozen=True, eq=False)
 class Leg:
-    """An elementary comparison `left op right` (or a truth value without a difference, op None)."""
+    """An elementary comparison `left op right` (or a truth value without a difference, op None).
+
+    `lay` evaluates it on other axes, by key; `floating`: it takes the factors of what it meets.
+    """
 
     number: int
     text: str
     axes: Axes
     op: str | None
-    evaluate: Callable[[Frame], LegValues]
+    lay: Callable[[Axes], Callable[[Frame], LegValues]]
     can: Outcomes
+    floating: bool = False
     point_only: bool = False
     two_sided: bool = False
     left: Rate | None = None
     right: Rate | None = None
     constant: float | None = None  # of the side that is a number, where the other is a metric
     flipped: bool = False  # the number stands on the left
+
+    @functools.cached_property
+    def evaluate(self) -> Callable[[Frame], LegValues]:
+        """The leg in one block of resamples."""
+        return self.lay(self.axes)
 
 
 @dataclass(frozen=True, eq=False)
@@ -163,7 +184,7 @@ class ClaimCompiler:
             case syntax.Call(function="all" | "any"):
                 return self._fold(node)
             case syntax.Call(function="point", arguments=arguments):
-                if len(arguments) != 1:
+                if len(arguments) != 1 or node.over is not None:
                     self.compiler.fail("`point` takes one claim", node)
                     return None
                 before, self.point_only = self.point_only, True
@@ -172,7 +193,7 @@ class ClaimCompiler:
                 finally:
                     self.point_only = before
             case syntax.Call(function="differs", arguments=arguments):
-                if len(arguments) != 2:
+                if len(arguments) != 2 or node.over is not None:
                     self.compiler.fail("`differs` takes two numbers", node)
                     return None
                 return self._leg(node, "!=", *arguments, two_sided=True)
@@ -184,16 +205,20 @@ class ClaimCompiler:
                 return self._statement(node)
 
     def _let(self, node: syntax.Name, name: str) -> Piece | None:
-        inner = self.compiler.env.lets[name]
-        if isinstance(inner, syntax.Junction | syntax.Negation | syntax.Chain | syntax.Within | syntax.Call):
-            term = self.compiler.term(node)
-            if term.kind == TRUTH:
-                source, self.source = self.source, ""
-                try:
-                    return self.piece(inner)
-                finally:
-                    self.source = source
-        return self._statement(node)
+        env, problems = self.compiler.env, self.compiler.problems
+        term = self.compiler.term(node)
+        if term.kind == BROKEN:
+            return None
+        if term.kind != TRUTH:
+            return self._statement(node)
+        before, source = len(problems), self.source
+        self.source = env.texts.get(name, "")
+        try:
+            return self.piece(env.lets[name])
+        finally:
+            self.source = source
+            for i in range(before, len(problems)):  # the characters of the let are not those of the claim
+                problems[i] = syntax.ExpressionError(problems[i].message, node.start, node.end)
 
     def _statement(self, node: Node) -> Leg | None:
         term = self.compiler.term(node)
@@ -202,13 +227,22 @@ class ClaimCompiler:
         if term.kind != TRUTH:
             self.compiler.fail("a claim is a truth value: compare it with something", node)
             return None
+        return self._truth(node, term)
+
+    def _truth(self, node: Node, term: Term) -> Leg:
         self.terms.append(term)
 
-        def evaluate(frame: Frame) -> LegValues:
-            result = term.evaluate(frame)
-            return LegValues(result.data, facts=result.facts)
+        def lay(axes: Axes) -> Callable[[Frame], LegValues]:
+            values = spread(term, axes)
 
-        return self._keep(Leg(len(self.legs), self._text(node), term.axes, None, evaluate, (True, True)))
+            def evaluate(frame: Frame) -> LegValues:
+                result = values(frame)
+                return LegValues(result.data, facts=result.facts)
+
+            return evaluate
+
+        leg = Leg(len(self.legs), self._text(node), term.axes, None, lay, (True, True), term.floating)
+        return self._keep(leg)
 
     def _keep(self, leg: Leg) -> Leg:
         leg = replace(leg, point_only=self.point_only)
@@ -216,49 +250,48 @@ class ClaimCompiler:
         return leg
 
     def _leg(self, node: Node, op: str, left: Node, right: Node, *, two_sided: bool = False) -> Leg | None:
-        if op in ("==", "!="):
-            x, y = self.compiler.link(op, left, right)
-            if BROKEN in (x.kind, y.kind):
+        x, y = self.compiler.link(op, left, right)
+        if BROKEN in (x.kind, y.kind):
+            return None
+        if x.kind == LABEL:
+            if two_sided:
+                self.compiler.fail("`differs` compares numbers; write `!=`", node)
                 return None
-            if x.kind == LABEL:
-                term = self.compiler.compare(node, op, left, right)
-                if term.kind == BROKEN:
-                    return None
-                self.terms.append(replace(term, guard=guards(x, y)))
-
-                def truth(frame: Frame) -> LegValues:
-                    result = term.evaluate(frame)
-                    return LegValues(result.data, facts=result.facts)
-
-                return self._keep(Leg(len(self.legs), self._text(node), term.axes, None, truth, (True, True)))
-        else:
-            x, y = self.compiler.link(op, left, right)
-            if BROKEN in (x.kind, y.kind):
-                return None
+            term = self.compiler.compare(node, op, left, right)
+            return None if term.kind == BROKEN else self._truth(node, term)
         met = self.compiler.meet(node, [x, y])
         if met is None:
             return None
         self.terms += [x, y]
-        axes, (of_x, of_y) = met
+        single = two_sided or (isinstance(node, syntax.Chain) and len(node.ops) == 1)
         leg = Leg(
             len(self.legs),
-            self._text(node)
-            if isinstance(node, syntax.Chain) and len(node.ops) == 1
-            else f"{self._text(left)} {op} {self._text(right)}",
-            axes,
+            self._text(node) if single else f"{self._text(left)} {op} {self._text(right)}",
+            met[0],
             op,
-            _difference(of_x, of_y),
+            lambda axes: _difference(spread(x, axes), spread(y, axes)),
             ranges.outcomes(op, x.range, y.range),
+            all(t.floating or t.axes.scalar for t in (x, y)) and (x.floating or y.floating),
             two_sided=two_sided,
         )
         return self._keep(self._with_rates(leg, left, right, x, y))
 
+    def _gap(self, node: Node) -> tuple[Term, Term] | None:
+        """The two metrics of `a - b`."""
+        lets = self.compiler.env.lets
+        while isinstance(node, syntax.Name) and node.name in lets:
+            node = lets[node.name]
+        if not isinstance(node, syntax.Arithmetic) or node.op != "-":
+            return None
+        a, b = self.compiler.term(node.left), self.compiler.term(node.right)
+        return None if a.metric is None or b.metric is None else (a, b)
+
     def _with_rates(self, leg: Leg, left: Node, right: Node, x: Term, y: Term) -> Leg:
         """What an exact test needs: a metric against a number, or two metrics over the same units."""
-        if y.constant == 0 and isinstance(left, syntax.Arithmetic) and left.op == "-":
-            a, b = self.compiler.term(left.left), self.compiler.term(left.right)
-            if a.metric is not None and b.metric is not None:
-                return replace(leg, left=_rate(a, leg.axes), right=_rate(b, leg.axes))
+        if y.constant == 0 and (gap := self._gap(left)) is not None:
+            return replace(leg, left=_rate(gap[0], leg.axes), right=_rate(gap[1], leg.axes))
+        if x.constant == 0 and (gap := self._gap(right)) is not None:  # 0 - (a - b) is b - a
+            return replace(leg, left=_rate(gap[1], leg.axes), right=_rate(gap[0], leg.axes))
         if x.metric is not None and y.metric is not None:
             return replace(leg, left=_rate(x, leg.axes), right=_rate(y, leg.axes))
         if x.metric is not None and y.constant is not None:
@@ -272,7 +305,12 @@ class ClaimCompiler:
         if len(known) < len(pieces):
             return None
         try:
-            axes = meet(*(p.axes for p in known))
+            fixed = [p.axes for p in known if not _floating(p)]
+            axes = meet(*fixed) if fixed else SCALAR
+            loose = sorted((p for p in known if _floating(p)), key=lambda p: -len(p.axes.factors))
+            for piece in loose:
+                if not set(piece.axes.factors) <= set(axes.factors):
+                    axes = meet(axes, piece.axes)
         except AlignmentError as error:
             names = ", ".join(f"`{x}`" for x in [*error.only_left, *error.only_right])
             self.compiler.fail(f"these parts do not align: only one has the factor {names}; {REDUCE}", node)
@@ -282,8 +320,30 @@ class ClaimCompiler:
             outcome = all(c[0] for c in can), any(c[1] for c in can)
         else:
             outcome = any(c[0] for c in can), all(c[1] for c in can)
-        children = tuple((p, positions(p.axes, axes)) for p in known)
+        laid = [self._laid(p, axes) for p in known]
+        children = tuple((p, positions(p.axes, axes)) for p in laid)
         return Branch(op, self._text(node), axes, children, outcome)
+
+    def _laid(self, piece: Piece, axes: Axes) -> Piece:
+        """The piece with a value for each of these policies, where it has not; legs stay in their place."""
+        if piece.axes.scalar or bool((positions(piece.axes, axes) >= 0).all()):
+            return piece
+        where = positions(piece.axes, axes)
+        match piece:
+            case Leg():
+                left, right = _moved(piece.left, where), _moved(piece.right, where)
+                leg = replace(piece, axes=axes, left=left, right=right)
+                self.legs[leg.number] = leg
+                return leg
+            case Branch():
+                laid = [self._laid(child, axes) for child, _ in piece.children]
+                return replace(piece, axes=axes, children=tuple((p, positions(p.axes, axes)) for p in laid))
+            case Opposite():
+                return replace(piece, axes=axes, child=self._laid(piece.child, axes))
+            case Fold():
+                nothing = np.zeros(0, dtype=np.intp)
+                groups = tuple(nothing if i < 0 else piece.groups[i] for i in where.tolist())
+                return replace(piece, axes=axes, groups=groups)
 
     def _fold(self, node: syntax.Call) -> Piece | None:
         if len(node.arguments) != 1:
@@ -305,6 +365,24 @@ class ClaimCompiler:
         axes, groups, _ = grouped
         op = "and" if node.function == "all" else "or"
         return Fold(op, self._text(node), axes, child, tuple(groups), child.can)
+
+
+def _floating(piece: Piece) -> bool:
+    """Whether the piece speaks of factors and attributes alone, and takes the factors of what it meets."""
+    match piece:
+        case Leg():
+            return piece.floating
+        case Opposite():
+            return _floating(piece.child)
+        case Branch():
+            vectors = [child for child, _ in piece.children if not child.axes.scalar]
+            return bool(vectors) and all(_floating(child) for child in vectors)
+        case Fold():
+            return False
+
+
+def _moved(rate: Rate | None, where: np.ndarray) -> Rate | None:
+    return None if rate is None else replace(rate, where=np.append(rate.where, -1)[where])
 
 
 def _rate(term: Term, axes: Axes) -> Rate | None:

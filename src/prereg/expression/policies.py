@@ -6,13 +6,13 @@ the characters they stand at; a broken piece is silent afterwards, so that each 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import functools
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prereg.errors import suggestion
+from prereg.errors import listed, suggestion
 from prereg.expression import ranges, syntax
 from prereg.expression.reductions import PAIRED, REDUCTIONS, paired_reason, quantile
 from prereg.expression.syntax import ExpressionError
@@ -46,14 +46,16 @@ from prereg.values import (
     kleene_and,
     kleene_or,
     meet,
-    positions,
     rounded,
     take,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from decimal import Decimal
+
+    from prereg.expression.reductions import Vector
+    from prereg.expression.terms import LeftOut
 
 _SPOKEN = {NUMBER: "a number", TRUTH: "a truth value", LABEL: "a label", BROKEN: "?"}
 REDUCE = "reduce it (all, any, mean, spearman …) or select one policy"
@@ -80,9 +82,10 @@ class Environment:
     arm_factor: str
     guard_arms: frozenset[str] = frozenset()
     lets: Mapping[str, syntax.Node] = field(default_factory=dict)
-    broken: frozenset[str] = (
-        frozenset()
-    )  # names whose own definition has a problem: nothing more is said of them
+    texts: Mapping[str, str] = field(default_factory=dict)
+    """The texts of the lets, as written."""
+    broken: frozenset[str] = frozenset()
+    """Names whose own definition has a problem: nothing more is said of them."""
 
     @property
     def degenerate(self) -> tuple[str, ...]:
@@ -97,6 +100,7 @@ class Compiler:
     env: Environment
     degenerate: str | None = None  # inside a `value` metric of a degenerate policy bare metrics are its own
     problems: list[ExpressionError] = field(default_factory=list)
+    warnings: list[ExpressionError] = field(default_factory=list)
     _reducing: int = 0
     _open_lets: tuple[str, ...] = ()
 
@@ -104,7 +108,7 @@ class Compiler:
 
     def fail(self, message: str, node: syntax.Node | syntax.Selector) -> Term:
         """Note a problem; the broken term makes no further ones."""
-        self.problems.append(ExpressionError(message, node.start, node.end))
+        _note(self.problems, message, node)
         return _BROKEN
 
     def meet(
@@ -122,24 +126,12 @@ class Compiler:
         floating = sorted((t for t in terms if t.floating), key=lambda t: -len(t.axes.factors))
         if axes.scalar and floating:
             axes = floating[0].axes
-        out = []
-        for term in terms:
-            where = self._place(node, term, axes)
-            if where is None:
+        for term in floating:
+            lost = [f for f in term.axes.factors if f not in axes.factors]
+            if lost:
+                self._unaligned(node, lost, [])
                 return None
-            out.append(spread(term, axes, where))
-        return axes, out
-
-    def _place(self, node: syntax.Node, term: Term, axes: Axes) -> np.ndarray | None:
-        if not term.floating or term.axes.scalar:
-            return positions(term.axes, axes)
-        lost = [f for f in term.axes.factors if f not in axes.factors]
-        if lost:
-            self._unaligned(node, lost, [])
-            return None
-        order = [axes.factors.index(f) for f in term.axes.factors]
-        found = [term.axes.index.get(tuple(key[i] for i in order), -1) for key in axes.keys]
-        return np.array(found, dtype=np.intp)
+        return axes, [spread(term, axes) for term in terms]
 
     def _unaligned(self, node: syntax.Node, left: list[str], right: list[str]) -> None:
         sides = []
@@ -183,7 +175,9 @@ class Compiler:
             case syntax.Call():
                 return self._call(node)
             case syntax.Support():
-                return self.fail("`support` is known only to `falsified_if`", node)
+                return self.fail(
+                    "`support` stands only in `falsified_if`, in one comparison with a number", node
+                )
             case _:
                 return self.fail("a list stands only after `in`, `within` or as an argument", node)
 
@@ -195,14 +189,22 @@ class Compiler:
             return self._metric(name)
         if name in env.lets:
             if name in self._open_lets:
-                return self.fail(f"`{name}` is defined by itself", node)
+                path = " -> ".join((*self._open_lets[self._open_lets.index(name) :], name))
+                self.problems.append(
+                    _CircularError(f"`{name}` is defined by itself: {path}", node.start, node.end)
+                )
+                return _BROKEN
             before, self._open_lets = self._open_lets, (*self._open_lets, name)
+            outer = self.problems, self.warnings
+            self.problems, self.warnings = [], []
             try:
-                found = len(self.problems)
                 term = self.term(env.lets[name])
-                del self.problems[found:]  # told where the name is defined
+                circular = [x for x in self.problems if isinstance(x, _CircularError)]
             finally:
                 self._open_lets = before
+                self.problems, self.warnings = outer
+            if circular:  # all other problems are told where the name is defined
+                self.problems.append(_CircularError(circular[0].message, node.start, node.end))
             return term
         if name in env.factors:
             return self._factor(name)
@@ -212,7 +214,8 @@ class Compiler:
             return self.fail(
                 f"`{name}` is a policy, not a metric; write metric[{name}], or quote it as a label", node
             )
-        return self.fail(f"unknown metric `{name}`{suggestion(name, known)}", node)
+        hint = suggestion(name, known) or f"; known: {listed(known)}"
+        return self.fail(f"unknown metric `{name}`{hint}", node)
 
     def _metric(self, name: str) -> Term:
         metric = self.env.metrics[name]
@@ -246,11 +249,7 @@ class Compiler:
             facts = None if result.facts is None else spread_facts(result.facts, index)
             return Result(take(result.data, index), facts)
 
-        guard = degenerate is not None or (
-            bool(self.env.guard_arms)
-            and self.env.arm_factor in axes.factors
-            and all(key[axes.factors.index(self.env.arm_factor)] in self.env.guard_arms for key in axes.keys)
-        )
+        guard = degenerate is not None or self._known_answers(axes, axes.keys)
         return Term(
             metric.kind,
             axes,
@@ -258,17 +257,27 @@ class Compiler:
             metric.range,
             guard=guard,
             metric=MetricRef(name, degenerate, where),
-            reads_metric=not metric.attribute,
+            reads_metric=True,
             floating=metric.attribute,
         )
 
+    def _known_answers(self, axes: Axes, keys: Sequence[Key]) -> bool:
+        """Whether these policies are all of arms whose answers are known."""
+        env = self.env
+        if not env.guard_arms or not keys or env.arm_factor not in axes.factors:
+            return False
+        column = axes.factors.index(env.arm_factor)
+        return all(key[column] in env.guard_arms for key in keys)
+
     def _factor(self, name: str) -> Term:
-        if self.degenerate is not None and not self._reducing:
-            return undefined(SCALAR, "undefined_input", constant(0.0))
         values = self.env.factors[name]
         numbers = [as_decimal(v) for v in values]
         axes = Axes((name,), tuple((v,) for v in values))
-        if all(d is not None or v == "none" for d, v in zip(numbers, values, strict=True)):
+        numeric = all(d is not None or v == "none" for d, v in zip(numbers, values, strict=True))
+        if self.degenerate is not None and not self._reducing:  # a degenerate policy has no gate and no arm
+            template = constant(0.0) if numeric else replace(text(""), labels=values)
+            return replace(undefined(SCALAR, "undefined_input", template), factor=name)
+        if numeric:
             data = np.array([np.nan if d is None else float(d) for d in numbers])
             known = [float(d) for d in numbers if d is not None]
             reach = ranges.Range(min(known), max(known)) if known else ranges.ANY
@@ -281,6 +290,8 @@ class Compiler:
         if term.kind == LABEL or term.factor is None:
             return term
         values = self.env.factors[term.factor]
+        if term.axes.scalar:
+            return replace(term, kind=LABEL, labels=values)
         codes = np.arange(len(values), dtype=np.float64)
         return Term(LABEL, term.axes, _fixed(codes), labels=values, floating=True, factor=term.factor)
 
@@ -294,7 +305,7 @@ class Compiler:
         if name not in env.metrics and name not in env.lets:
             known = [*env.metrics, *env.lets]
             what = "a factor" if name in env.factors else "unknown metric"
-            message = f"unknown metric `{name}`{suggestion(name, known)}"
+            message = f"unknown metric `{name}`{suggestion(name, known) or '; known: ' + listed(known)}"
             return self.fail(
                 message if what != "a factor" else f"`{name}` is a factor; select from a metric", node
             )
@@ -309,14 +320,34 @@ class Compiler:
             self.degenerate = outer
         if term.kind == BROKEN:
             return term
+        picked = self._select_all(name, term, selectors)
+        if picked is None:
+            return _BROKEN
+        if len(picked.axes) == 0:
+            picked = self._select_none(node, picked)
+        return replace(picked, floating=False)
+
+    def _select_all(self, name: str, term: Term, selectors: Sequence[syntax.Selector]) -> Term | None:
         for selector in selectors:
             picked = self._select(name, term, selector)
             if picked is None:
-                return _BROKEN
+                return None
             term = picked
-        if len(term.axes) == 0 and term.axes.scalar:
-            return undefined(SCALAR, "excluded", term)
-        return replace(term, floating=False)
+        return term
+
+    def _select_none(self, node: syntax.Selection, picked: Term) -> Term:
+        """What no policy is left of: allowed, undefined, and warned of."""
+        reason = "no_partner"
+        metric = self.env.metrics.get(node.name)
+        if metric is not None and metric.excluded:
+            every = self._metric_term(node.name, None, metric.axes, tuple(range(len(metric.axes))), metric)
+            whole = self._select_all(node.name, every, node.selectors)
+            if whole is not None and len(whole.axes):
+                reason = "excluded"
+        why = "is excluded" if reason == "excluded" else "has these values"
+        subject = "every such policy" if reason == "excluded" else "no policy"
+        _note(self.warnings, f"{subject} of `{node.name}` {why}: this is undefined", node)
+        return undefined(SCALAR, reason, picked) if picked.axes.scalar else picked
 
     def _names_degenerate(self, name: str, selector: syntax.Selector) -> bool:
         value = selector.values[0]
@@ -330,32 +361,36 @@ class Compiler:
         if len(chosen) > 1:
             return self.fail("one degenerate policy at a time", chosen[1])
         term = self._degenerate_metric(node.name, str(chosen[0].values[0]))
-        for selector in others:
-            if term.kind == BROKEN:
-                return term
-            picked = self._select(node.name, term, selector)
-            if picked is None:
-                return _BROKEN
-            term = picked
-        return term
+        picked = self._select_all(node.name, term, others)
+        if picked is None:
+            return _BROKEN
+        if len(picked.axes) == 0:
+            _note(self.warnings, f"no policy of `{node.name}` has these values: this is undefined", node)
+            return undefined(SCALAR, "no_partner", picked) if picked.axes.scalar else picked
+        return picked
 
     def _select(self, name: str, term: Term, selector: syntax.Selector) -> Term | None:
         factors = term.axes.factors
         env = self.env
         if selector.factor is None:
             value = selector.values[0]
-            found = [f for f in factors if _index_of(env.factors.get(f, ()), value) is not None]
+            found = [f for f in factors if _matching(env.factors.get(f, ()), value)]
+            spoken = factor_text(value)
             if len(found) > 1:
-                self.fail(
-                    f"`{factor_text(value)}` is a value of {_listed(found)}; write {found[0]}={factor_text(value)}",
-                    selector,
-                )
+                one = spoken if isinstance(value, str) and syntax.NAME.match(value) else f'"{spoken}"'
+                one = one if isinstance(value, str) else spoken
+                self.fail(f"`{spoken}` is a value of {_listed(found)}; write {found[0]}={one}", selector)
                 return None
             if not found:
                 known = [v for f in factors for v in env.factors.get(f, ())]
-                known += list(env.degenerate)
-                hint = suggestion(factor_text(value), known) or f"; known: {_some(known)}"
-                self.fail(f"no policy of `{name}` is called `{factor_text(value)}`{hint}", selector)
+                if name in env.metrics:
+                    known += list(env.metrics[name].degenerate)
+                hint = suggestion(spoken, known) or f"; known: {_some(known)}"
+                if spoken in env.degenerate:
+                    hint = "; that policy has no value of it"
+                if not factors:
+                    hint = "; nothing is left to select from"
+                self.fail(f"no policy of `{name}` is called `{spoken}`{hint}", selector)
                 return None
             factor = found[0]
         else:
@@ -370,17 +405,21 @@ class Compiler:
         if selector.op in ("=", "!=", "in"):
             wanted = set()
             for value in selector.values:
-                position = _index_of(values, value)
-                if position is None:
+                matching = _matching(values, value)
+                if not matching:
                     hint = suggestion(factor_text(value), values) or f"; known: {_some(values)}"
                     self.fail(f"`{factor}` has no value `{factor_text(value)}`{hint}", selector)
                     return None
-                wanted.add(values[position])
+                if len(matching) > 1:
+                    shown = " or ".join(f'"{x}"' for x in matching)
+                    self.fail(f"`{factor_text(value)}` may be {shown}: quote the one that is meant", selector)
+                    return None
+                wanted.update(matching)
             column = factors.index(factor)
             keep = [
                 i for i, key in enumerate(term.axes.keys) if (key[column] in wanted) != (selector.op == "!=")
             ]
-            return _cut(term, keep, factor if selector.op == "=" else None)
+            return self._cut(term, keep, factor if selector.op == "=" else None)
         bound = selector.values[0]
         number = as_decimal(factor_text(bound))
         if number is None:
@@ -390,7 +429,30 @@ class Compiler:
         keep = [
             i for i, key in enumerate(term.axes.keys) if _holds(selector.op, as_decimal(key[column]), number)
         ]
-        return _cut(term, keep, None)
+        return self._cut(term, keep, None)
+
+    def _cut(self, term: Term, keep: list[int], factor: str | None) -> Term:
+        """The term at some of its keys, with one factor taken away where it was selected."""
+        where = np.array(keep, dtype=np.intp)
+        factors, keys = term.axes.factors, [term.axes.keys[i] for i in keep]
+        guard = term.guard
+        if guard is False:
+            guard = self._known_answers(term.axes, keys)
+        if factor is not None:
+            column = factors.index(factor)
+            factors = (*factors[:column], *factors[column + 1 :])
+            keys = [(*key[:column], *key[column + 1 :]) for key in keys]
+        axes = Axes(factors, tuple(keys))
+
+        def evaluate(frame: Frame) -> Result:
+            result = term.evaluate(frame)
+            facts = None if result.facts is None else spread_facts(result.facts, where)
+            return Result(result.data[:, where], facts)
+
+        metric = None
+        if term.metric is not None:
+            metric = replace(term.metric, where=tuple(term.metric.where[i] for i in keep))
+        return replace(term, axes=axes, evaluate=evaluate, metric=metric, factor=None, guard=guard, lay=None)
 
     # -- arithmetic and truth --------------------------------------------------------------------------
 
@@ -403,33 +465,29 @@ class Compiler:
         terms: Sequence[Term],
         why: str = "undefined_input",
     ) -> Term:
-        """A function applied policy by policy; `why` is the reason where it is undefined but its inputs are not."""
+        """A function applied policy by policy; `why` it is undefined where its inputs are not."""
         met = self.meet(node, terms)
         if met is None:
             return _BROKEN
         axes, parts = met
-
-        def evaluate(frame: Frame) -> Result:
-            results = [part(frame) for part in parts]
+        constants = [t.constant for t in terms if t.constant is not None]
+        if kind == NUMBER and len(constants) == len(terms):
             with np.errstate(all="ignore"):
-                data = function(*(r.data for r in results))
-            facts = None
-            if frame.first:
-                facts = merge_facts(*(r.facts for r in results if r.facts is not None))
-                point = np.isnan(data[0])
-                reasons = np.where(point, np.where(facts.reasons == 0, CODE[why], facts.reasons), 0)
-                facts = replace(facts, reasons=reasons.astype(np.int8))
-            return Result(data, facts)
+                value = float(function(*(np.array([[x]]) for x in constants))[0, 0])
+            return constant(value) if np.isfinite(value) else self.fail("this constant is undefined", node)
 
-        floating = all(t.floating or t.constant is not None for t in terms) and any(t.floating for t in terms)
+        def lay(target: Axes) -> Callable[[Frame], Result]:
+            return _applied(function, [spread(t, target) for t in terms], why)
+
         return Term(
             kind,
             axes,
-            evaluate,
+            _applied(function, parts, why),
             reach,
             guard=guards(*terms),
             reads_metric=any(t.reads_metric for t in terms),
-            floating=floating,
+            floating=all(t.floating or t.axes.scalar for t in terms) and any(t.floating for t in terms),
+            lay=lay,
         )
 
     def _as_number(self, node: syntax.Node) -> Term:
@@ -446,8 +504,8 @@ class Compiler:
 
     def _minus(self, node: syntax.Node, inner: syntax.Node) -> Term:
         operand = self._as_number(inner)
-        if operand.constant is not None:
-            return constant(-operand.constant)
+        if operand.kind == BROKEN:
+            return operand
         return self._pointwise(node, NUMBER, ranges.negate(operand.range), np.negative, [operand])
 
     def _arithmetic(self, node: syntax.Arithmetic) -> Term:
@@ -455,11 +513,6 @@ class Compiler:
         if BROKEN in (left.kind, right.kind):
             return _BROKEN
         reach = ranges.arithmetic(node.op, left.range, right.range)
-        if left.constant is not None and right.constant is not None:
-            value = float(_OPERATIONS[node.op](np.float64(left.constant), np.float64(right.constant)))
-            if not np.isfinite(value):
-                return self.fail("this constant is undefined", node)
-            return constant(float(rounded(np.array(value))))
         why = "zero_division" if node.op == "/" else "undefined_input"
         return self._pointwise(node, NUMBER, reach, _finite(_OPERATIONS[node.op]), [left, right], why)
 
@@ -473,7 +526,11 @@ class Compiler:
         if y.kind == LABEL:
             x = self._label_of(x)
         if (x.kind == LABEL) != (y.kind == LABEL):
-            self.fail(f"cannot compare {_SPOKEN[x.kind]} with {_SPOKEN[y.kind]}", right)
+            number = left if x.kind != LABEL else right
+            hint = ""
+            if isinstance(number, syntax.Number):
+                hint = f'; quote it: "{factor_text(number.value)}"'
+            self.fail(f"cannot compare {_SPOKEN[x.kind]} with {_SPOKEN[y.kind]}{hint}", right)
             return _BROKEN, _BROKEN
         if x.kind == LABEL and op not in ("==", "!="):
             self.fail(f"labels have no order: `{op}` compares numbers", right)
@@ -560,48 +617,30 @@ class Compiler:
         if name == "abs":
             return self._pointwise(node, NUMBER, ranges.absolute(terms[0].range), np.abs, terms)
         if name in ("minimum", "maximum"):
-            function, reach_of = (
-                (np.minimum, ranges.minimum) if name == "minimum" else (np.maximum, ranges.maximum)
-            )
+            smaller = name == "minimum"
             reach = terms[0].range
             for other in terms[1:]:
-                reach = reach_of(reach, other.range)
-
-            def fold(*x: np.ndarray) -> np.ndarray:
-                out = x[0]
-                for y in x[1:]:
-                    out = function(out, y)
-                return out
-
-            return self._pointwise(node, NUMBER, reach, fold, terms)
-        function = {"ln": np.log, "exp": np.exp, "sqrt": np.sqrt}[name]
-        return self._pointwise(node, NUMBER, ranges.monotone(name, terms[0].range), _finite(function), terms)
+                reach = (ranges.minimum if smaller else ranges.maximum)(reach, other.range)
+            fold = np.minimum if smaller else np.maximum
+            return self._pointwise(node, NUMBER, reach, lambda *x: functools.reduce(fold, x), terms)
+        reach = ranges.monotone(name, terms[0].range)
+        return self._pointwise(node, NUMBER, reach, _finite(_ELEMENTARY[name]), terms)
 
     def _defined(self, node: syntax.Call) -> Term:
         inner = self.term(node.arguments[0])
         if inner.kind == BROKEN:
             return inner
         wanted = node.function == "defined"
-
-        def evaluate(frame: Frame) -> Result:
-            result = inner.evaluate(frame)
-            known = np.isnan(result.data) != wanted
-            facts = (
-                None
-                if result.facts is None
-                else replace(result.facts, reasons=np.zeros_like(result.facts.reasons))
-            )
-            return Result(known.astype(np.float64), facts)
-
         return replace(
             inner,
             kind=TRUTH,
             range=ranges.UNIT,
-            evaluate=evaluate,
+            evaluate=_definedness(inner.evaluate, wanted=wanted),
             metric=None,
             constant=None,
             factor=None,
             labels=(),
+            lay=lambda axes: _definedness(spread(inner, axes), wanted=wanted),
         )
 
     def _choose(self, node: syntax.Call) -> Term:
@@ -648,12 +687,14 @@ class Compiler:
         target, groups, reduced = grouping
         guard, reads = guards(*terms), any(t.reads_metric for t in terms)
         if name in PAIRED:
-            function, reach = PAIRED[name]
+            paired, reach = PAIRED[name]
             return Term(
-                NUMBER, target, _paired(function, parts, groups, axes), reach, guard=guard, reads_metric=reads
+                NUMBER, target, _paired(paired, parts, groups, axes), reach, guard=guard, reads_metric=reads
             )
         if name == "quantile":
             q = self._as_number(node.arguments[1])
+            if q.kind == BROKEN:
+                return q
             if q.constant is None or not 0 <= q.constant <= 1:
                 return self.fail(
                     "the second argument of `quantile` is a number from 0 to 1", node.arguments[1]
@@ -730,6 +771,19 @@ _OPERATIONS: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
 }
 
 
+_ELEMENTARY: dict[str, Callable[..., np.ndarray]] = {"ln": np.log, "exp": np.exp, "sqrt": np.sqrt}
+
+
+class _CircularError(ExpressionError):
+    """A name that is defined by itself: told wherever it is met, as no one definition is at fault."""
+
+
+def _note(where: list[ExpressionError], message: str, node: syntax.Node | syntax.Selector) -> None:
+    # the middle of a chain is read twice, and what is wrong with it is told once
+    if not any((x.message, x.start, x.end) == (message, node.start, node.end) for x in where):
+        where.append(ExpressionError(message, node.start, node.end))
+
+
 def _nothing(_: Frame) -> Result:
     raise AssertionError("a broken term is never evaluated")
 
@@ -782,44 +836,49 @@ def _coded(table: np.ndarray, codes: np.ndarray) -> np.ndarray:
     return out
 
 
-def _index_of(values: Sequence[str], wanted: str | Decimal) -> int | None:
-    spoken = factor_text(wanted)
-    if spoken in values:
-        return values.index(spoken)
-    number = as_decimal(spoken)
-    if number is None:
-        return None
-    for i, value in enumerate(values):
-        if as_decimal(value) == number:
-            return i
-    return None
+def _applied(
+    function: Callable[..., np.ndarray], parts: Sequence[Callable[[Frame], Result]], why: str
+) -> Callable[[Frame], Result]:
+    """A function of values that stand on the same axes; `why` it is undefined where its inputs are not."""
+
+    def evaluate(frame: Frame) -> Result:
+        results = [part(frame) for part in parts]
+        with np.errstate(all="ignore"):
+            data = function(*(r.data for r in results))
+        facts = None
+        if frame.first:
+            facts = merge_facts(*(r.facts for r in results if r.facts is not None))
+            point = np.isnan(data[0])
+            reasons = np.where(point, np.where(facts.reasons == 0, CODE[why], facts.reasons), 0)
+            facts = replace(facts, reasons=reasons.astype(np.int8))
+        return Result(data, facts)
+
+    return evaluate
+
+
+def _definedness(inner: Callable[[Frame], Result], *, wanted: bool) -> Callable[[Frame], Result]:
+    def evaluate(frame: Frame) -> Result:
+        result = inner(frame)
+        facts = result.facts
+        if facts is not None:
+            facts = replace(facts, reasons=np.zeros_like(facts.reasons))
+        return Result((np.isnan(result.data) != wanted).astype(np.float64), facts)
+
+    return evaluate
+
+
+def _matching(values: Sequence[str], wanted: str | Decimal) -> list[str]:
+    """The factor values that are meant: a text first as it is, a number by its decimal value."""
+    if isinstance(wanted, str) and wanted in values:
+        return [wanted]
+    number = as_decimal(factor_text(wanted))
+    return [] if number is None else [value for value in values if as_decimal(value) == number]
 
 
 def _holds(op: str, value: Decimal | None, bound: Decimal) -> bool:
     if value is None:  # `none` never matches a comparison
         return False
     return {"<": value < bound, "<=": value <= bound, ">": value > bound, ">=": value >= bound}[op]
-
-
-def _cut(term: Term, keep: list[int], factor: str | None) -> Term:
-    """The term at some of its keys, with one factor taken away where it was selected."""
-    where = np.array(keep, dtype=np.intp)
-    factors, keys = term.axes.factors, [term.axes.keys[i] for i in keep]
-    if factor is not None:
-        column = factors.index(factor)
-        factors = (*factors[:column], *factors[column + 1 :])
-        keys = [(*key[:column], *key[column + 1 :]) for key in keys]
-    axes = Axes(factors, tuple(keys)) if factors or keys else Axes((), ())
-
-    def evaluate(frame: Frame) -> Result:
-        result = term.evaluate(frame)
-        facts = None if result.facts is None else spread_facts(result.facts, where)
-        return Result(result.data[:, where], facts)
-
-    metric = None
-    if term.metric is not None:
-        metric = replace(term.metric, where=tuple(term.metric.where[i] for i in keep))
-    return replace(term, axes=axes, evaluate=evaluate, metric=metric, factor=None)
 
 
 def _reduced(
@@ -841,15 +900,15 @@ def _reduced(
             point = result.data[0]
             reasons = np.zeros(len(groups), dtype=np.int8)
             n, left = np.zeros((2, len(groups)), dtype=np.int64)
-            out = set()
+            out = []
             for i, g in enumerate(groups):
                 gone = np.isnan(point[g])
                 n[i], left[i] = (~gone).sum(), gone.sum()
                 if np.isnan(data[0, i]):
                     empty = n[i] == 0
                     reasons[i] = CODE["vacuous" if empty and not three_valued else why]
-                out.update(axes.keys[j] for j in g[gone])
-            facts = Facts(reasons, ((n, left),), (frozenset(out),))
+                out.append(_policies(axes, g[gone]))
+            facts = Facts(reasons, ((n, left),), () if three_valued else (tuple(out),))
         return Result(data, facts)
 
     return evaluate
@@ -858,38 +917,43 @@ def _reduced(
 def _labelled(evaluate: Callable[[Frame], Result], groups: list[np.ndarray]) -> Callable[[Frame], Result]:
     def mapped(frame: Frame) -> Result:
         result = evaluate(frame)
-        data = np.stack(
-            [_coded(g.astype(np.float64), result.data[:, i]) for i, g in enumerate(groups)], axis=1
-        )
-        return Result(data, result.facts)
+        columns = [_coded(g.astype(np.float64), result.data[:, i]) for i, g in enumerate(groups)]
+        return Result(np.stack(columns, axis=1) if columns else result.data, result.facts)
 
     return mapped
 
 
+def _policies(axes: Axes, which: np.ndarray) -> LeftOut:
+    return frozenset(tuple(sorted(zip(axes.factors, axes.keys[i], strict=True))) for i in which.tolist())
+
+
 def _paired(
-    function: Callable[[np.ndarray, np.ndarray], np.ndarray],
+    function: Callable[[Vector, Vector], np.ndarray],
     parts: Sequence[Callable[[Frame], Result]],
     groups: list[np.ndarray],
     axes: Axes,
 ) -> Callable[[Frame], Result]:
     def evaluate(frame: Frame) -> Result:
         x, y = parts[0](frame), parts[1](frame)
-        whole = len(groups) == 1 and len(groups[0]) == x.data.shape[1]
-        pairs = [(x.data, y.data)] if whole else [(x.data[:, g], y.data[:, g]) for g in groups]
-        data = np.stack([function(a, b) for a, b in pairs], axis=1)
+        if len(groups) == 1 and len(groups[0]) == x.data.shape[1]:
+            columns = [function(frame.ranked(x.data), frame.ranked(y.data))]
+        else:
+            columns = [function(x.data[:, g], y.data[:, g]) for g in groups]
+        data = np.stack(columns, axis=1) if columns else np.zeros((frame.rows, 0))
+        data = np.where(np.isfinite(data), data, np.nan)
         facts = None
         if frame.first:
             reasons = np.zeros(len(groups), dtype=np.int8)
             n, left = np.zeros((2, len(groups)), dtype=np.int64)
-            out = set()
+            out = []
             for i, g in enumerate(groups):
                 a, b = x.data[0, g], y.data[0, g]
                 gone = np.isnan(a) | np.isnan(b)
                 n[i], left[i] = (~gone).sum(), gone.sum()
                 if np.isnan(data[0, i]):
                     reasons[i] = paired_reason(a, b)
-                out.update(axes.keys[j] for j in g[gone])
-            facts = Facts(reasons, ((n, left),), (frozenset(out),))
+                out.append(_policies(axes, g[gone]))
+            facts = Facts(reasons, ((n, left),), (tuple(out),))
         return Result(data, facts)
 
     return evaluate

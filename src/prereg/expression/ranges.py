@@ -128,7 +128,7 @@ def _exp(value: float) -> float:
 
 def outcomes(op: str, left: Range, right: Range) -> tuple[bool, bool]:
     """(can be true, can be false) of `left op right`."""
-    # What is compared with 0 is the difference, rounded to 12 decimals; an end that inf - inf leaves open is open.
+    # What is compared with 0 is the difference, rounded to 12 decimals.
     low, high = _gap(left.low, right.high, -INF), _gap(left.high, right.low, INF)
     if op == ">":
         return high > 0, low <= 0

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -25,13 +25,13 @@ _SCALE = 1e12
 
 
 def exact_sum(x: np.ndarray, defined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sums along axis 1 of (R, P) and the scale each is in, both (R,): the order of the columns is nowhere seen.
+    """Sums along axis 1 of (R, P) and the scale each is in, both (R,); the order of columns leaves no trace.
 
     Whole multiples of 1e-12 where they fit a 64-bit integer, else the exact sum of the doubles, rounded once.
     Which of the two is decided row by row, so that a row does not depend on the block it is computed in.
     """
     clean = np.where(defined, x, 0.0)
-    fits = np.abs(clean).max(axis=1, initial=0.0) * _SCALE * max(x.shape[1], 1) < 2.0**62
+    fits = np.abs(clean).max(axis=1, initial=0.0) < 2.0**62 / (_SCALE * max(x.shape[1], 1))
     whole = clean if fits.all() else np.where(fits[:, None], clean, 0.0)
     sums = np.rint(whole * _SCALE).astype(np.int64).sum(axis=1).astype(np.float64)
     scale = np.full(x.shape[0], _SCALE)
@@ -119,7 +119,7 @@ def best(x: np.ndarray, sign: float) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Reduction:
-    """A function over one vector: what it takes, what it gives, in which range, and why it may be undefined."""
+    """A function over one vector: what it takes and gives, in which range, and why it may be undefined."""
 
     takes: str  # "number" (truth counts 1), "truth"
     gives: str  # "number", "truth", "label"
@@ -153,7 +153,7 @@ REDUCTIONS: dict[str, Reduction] = {
 }
 
 _CORRELATION = Range(-1.0, 1.0)
-Vector = ranks.Ranked | np.ndarray[Any, np.dtype[np.float64]]
+Vector = ranks.Ranked | ranks.Floats
 PAIRED: dict[str, tuple[Callable[[Vector, Vector], np.ndarray], Range]] = {
     "spearman": (ranks.spearman, _CORRELATION),
     "kendall": (ranks.kendall, _CORRELATION),

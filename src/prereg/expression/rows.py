@@ -1,7 +1,8 @@
 """Expressions over the rows of the records: `derive`, `where`, `among`, `rate` and the arguments of metrics.
 
 A column of N rows is a `Cells` of shape (S, N): S settings of the policies (gates, thresholds), S = 1 where
-nothing depends on them.  Truth is three-valued (Kleene): what is missing stays missing unless the rest decides.
+nothing depends on them.  Truth is three-valued (Kleene): what is missing stays missing unless the rest
+decides.
 """
 
 from __future__ import annotations
@@ -11,9 +12,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
-from prereg.errors import suggestion
+from prereg.errors import listed, suggestion
 from prereg.expression import syntax
 from prereg.expression.syntax import ExpressionError
+from prereg.values import rounded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -48,7 +50,7 @@ class Table(Protocol):
         ...
 
     def words(self, purpose: str, seed: int, by: tuple[str, ...]) -> np.ndarray:
-        """A seeded 64-bit word per row, uint64 (N,): equal for rows of the same unit (and of the same `by`)."""
+        """A seeded word per row, uint64 (N,): equal for rows of the same unit (and of the same `by`)."""
         ...
 
     def partition(self, groups: int, seed: int) -> np.ndarray:
@@ -110,7 +112,9 @@ class Compiler:
     # -- helpers ---------------------------------------------------------------------------------------
 
     def _fail(self, message: str, node: syntax.Node) -> tuple[str, Callable[[Table], Cells]]:
-        self.problems.append(ExpressionError(message, node.start, node.end))
+        # the middle of a chain is read twice, and what is wrong with it is told once
+        if not any((x.message, x.start, x.end) == (message, node.start, node.end) for x in self.problems):
+            self.problems.append(ExpressionError(message, node.start, node.end))
         return BROKEN, _broken
 
     def _as(
@@ -174,7 +178,8 @@ class Compiler:
     def _column(self, node: syntax.Node, name: str) -> tuple[str, Callable[[Table], Cells]]:
         kind = self.kinds.get(name)
         if kind is None:
-            return self._fail(f"unknown {self.what} `{name}`{suggestion(name, self.kinds)}", node)
+            hint = suggestion(name, self.kinds) or f"; known: {listed(self.kinds)}"
+            return self._fail(f"unknown {self.what} `{name}`{hint}", node)
         self.read.add(name)
         return kind, lambda table: table.column(name)
 
@@ -220,9 +225,18 @@ class Compiler:
             return lambda table: _same_text(op, x(table), y(table))
         compare = _COMPARISONS[op]
 
+        # Cells are compared as the decimals that are written; of computed numbers the difference is rounded
+        # to 12 decimals, as between metrics, so that 0.1 + 0.2 == 0.3.
+        computed = any(isinstance(side, syntax.Arithmetic | syntax.Call) for side in (left, right))
+
         def evaluate(table: Table) -> Cells:
             a, b = number_of(x(table)), number_of(y(table))
-            return Cells(TRUTH, compare(a.data, b.data), _either(a.missing, b.missing))
+            left, right = a.data, b.data
+            if computed:
+                with np.errstate(over="ignore"):
+                    left = rounded(left - right)
+                right = np.zeros_like(left)
+            return Cells(TRUTH, compare(left, right), _either(a.missing, b.missing))
 
         return evaluate
 
@@ -505,7 +519,7 @@ def _same_text(op: str, x: Cells, y: Cells) -> Cells:
 
 def _per_level(cells: Cells, function: Callable[[str], object], kind: type) -> Cells:
     # a text is looked at once, however many rows carry it
-    table = np.array([function(x) for x in cells.levels] + [kind(0)], dtype=kind)
+    table: np.ndarray = np.array([function(x) for x in cells.levels] + [kind(0)], dtype=kind)
     return Cells(TRUTH if kind is bool else NUMBER, table[cells.data], cells.missing)
 
 

@@ -9,6 +9,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from prereg.expression.tables import parser
+from prereg.numerals import exact_float
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -225,16 +226,11 @@ def _unquote(token: str, start: int) -> str:
 
 def decimal_literal(token: str, start: int) -> Decimal:
     """The decimal a literal means; refused where a double cannot hold it as written."""
-    value = Decimal(token)
     try:
-        double = float(value)
-    except OverflowError:
-        double = float("inf")
-    if double in (float("inf"), float("-inf")) or Decimal(repr(double)) != value:
-        raise ExpressionError(
-            f"the number `{token[:40]}` has more digits than a double holds", start, start + len(token)
-        )
-    return value
+        exact_float(token)
+    except ValueError as error:
+        raise ExpressionError(f"the number {error}", start, start + len(token)) from None
+    return Decimal(token)
 
 
 def _callbacks() -> Any:
@@ -272,12 +268,10 @@ def _callbacks() -> Any:
             over = None
             if inner and isinstance(inner[-1], tuple):
                 over = inner.pop()[1]
-            node = Call(meta.start_pos, meta.end_pos, str(items[0]), tuple(inner), over)
-            return node
+            return Call(meta.start_pos, meta.end_pos, str(items[0]), tuple(inner), over)
 
         def selection(self, meta: Any, items: Any) -> Any:
-            node = Selection(meta.start_pos, meta.end_pos, str(items[0]), tuple(items[1:]))
-            return node
+            return Selection(meta.start_pos, meta.end_pos, str(items[0]), tuple(items[1:]))
 
         def by_value(self, meta: Any, items: Any) -> Any:
             return Selector(meta.start_pos, meta.end_pos, None, "=", (items[0],))
@@ -322,8 +316,7 @@ def _callbacks() -> Any:
             return Minus(meta.start_pos, meta.end_pos, items[0])
 
         def _arithmetic(self, op: str, meta: Any, items: Any) -> Any:
-            node = Arithmetic(meta.start_pos, meta.end_pos, op, items[0], items[1])
-            return node
+            return Arithmetic(meta.start_pos, meta.end_pos, op, items[0], items[1])
 
         def add(self, meta: Any, items: Any) -> Any:
             return self._arithmetic("+", meta, items)
@@ -348,8 +341,7 @@ def _callbacks() -> Any:
             return Within(meta.start_pos, meta.end_pos, *items)
 
         def member(self, meta: Any, items: Any) -> Any:
-            node = Member(meta.start_pos, meta.end_pos, items[0], items[1].items)
-            return node
+            return Member(meta.start_pos, meta.end_pos, items[0], items[1].items)
 
         def negation(self, meta: Any, items: Any) -> Any:
             return Negation(meta.start_pos, meta.end_pos, items[0])
@@ -374,7 +366,8 @@ def _bounded(tree: Any) -> Any:
     while level:
         depth += 1
         if depth > MAX_DEPTH:
-            raise ExpressionError(f"nested deeper than {MAX_DEPTH} levels", 0)
+            at = min(getattr(x.meta, "start_pos", 0) for x in level)
+            raise ExpressionError(f"nested deeper than {MAX_DEPTH} levels", at)
         level = [x for node in level for x in node.children if hasattr(x, "children")]
     return tree
 
@@ -392,22 +385,57 @@ _SHOWN = {
 }
 
 
-def _hint(text: str, token: str, at: int) -> str:
-    if token == "=":
+def _open_brackets(text: str) -> list[int]:
+    """Where the brackets stand that are not closed, texts left out."""
+    out: list[int] = []
+    for found in re.finditer(r"""[\[\]()]|"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'""", text, re.DOTALL):
+        if found.group() in "([":
+            out.append(found.start())
+        elif found.group() in ")]" and out:
+            out.pop()
+    return out
+
+
+def _too_early(text: str) -> ExpressionError:
+    still_open = _open_brackets(text)
+    hint = f"; `{text[still_open[-1]]}` at character {still_open[-1] + 1} is not closed" if still_open else ""
+    return ExpressionError(f"the expression ends too early{hint}", len(text.rstrip()))
+
+
+def _in_selection(before: str) -> bool:
+    still_open = _open_brackets(before)
+    if not still_open or before[still_open[-1]] != "[":
+        return False
+    word = re.search(r"[A-Za-z_][A-Za-z0-9_]*\s*\Z", before[: still_open[-1]])
+    return word is not None and word.group().strip() != "within"
+
+
+def _hint(text: str, found: str, at: int) -> str:
+    if found == "=":
         return "one `=` stands only in a selection; write `==` to compare"
-    if token.startswith("="):
-        return "in a selection one `=` says equal"
+    if found.startswith("="):
+        return "one `=` says equal in a selection, two in a comparison"
     before = text[:at]
-    inside = before.rfind("[") > before.rfind("]")
-    if (inside and token.startswith("-")) or (inside and re.match(r"[A-Za-z0-9_.]", token)):
+    if _in_selection(before) and re.match(r"[-A-Za-z0-9_./:@+]", found):
         return "names that are not plain words are quoted inside `[ ]`"
-    if token.startswith(("&", "|")):
+    for sign, plain in (
+        ("≤", "<="),
+        ("≥", ">="),
+        ("≠", "!="),
+        ("−", "-"),
+        ("×", "*"),
+        ("“", '"'),
+        ("”", '"'),
+    ):
+        if found.startswith(sign):
+            return f"write `{plain}`"
+    if found.startswith(("&", "|")):
         return "write `and`, `or`"
-    if token.startswith("!"):
+    if found.startswith("!"):
         return "write `not`"
-    if token.startswith("^"):
+    if found.startswith("^"):
         return "a power is written `**`"
-    if re.match(r"[A-Za-z_]", token) and re.search(r"[A-Za-z0-9_)\]]\s*\Z", before):
+    if re.match(r"[A-Za-z_]", found) and re.search(r"[A-Za-z0-9_)\]]\s*\Z", before):
         return "an operator is missing before it"
     return ""
 
@@ -433,18 +461,18 @@ def parse(text: str) -> Node:
             raise error.orig_exc from None
         raise
     except UnexpectedCharacters as error:
-        at = error.pos_in_stream
+        at = error.pos_in_stream or 0
         char = text[at]
         if char in "\"'":
             raise ExpressionError("a text is not closed", at, len(text)) from None
         hint = _hint(text, text[at : at + 2], at)
         raise ExpressionError(f"unexpected character `{char}`" + (f"; {hint}" if hint else ""), at) from None
     except UnexpectedEOF:
-        raise ExpressionError("the expression ends too early", len(text.rstrip())) from None
+        raise _too_early(text) from None
     except UnexpectedToken as error:
         if error.token.type == "$END":
-            raise ExpressionError("the expression ends too early", len(text.rstrip())) from None
-        at = error.token.start_pos
+            raise _too_early(text) from None
+        at = error.token.start_pos or 0
         token = str(error.token)
         hint = _hint(text, token, at)
         wanted = sorted({_SHOWN[x] for x in error.accepts or error.expected if x in _SHOWN})

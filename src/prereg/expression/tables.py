@@ -1,8 +1,8 @@
 """The parser of the grammar: from prepared tables where they fit this grammar and this lark, else built anew.
 
-Building it takes some fifteen times longer than loading its tables, which is most of what a short run waits for.
-`python -m prereg.expression.tables` writes the tables; whatever they were made of decides whether they are used,
-so a forgotten update costs time and nothing else.
+Building it takes some fifteen times longer than loading its tables, which is most of what a short run waits
+for. `python -m prereg.expression.tables` writes the tables; what they were made of decides whether they are
+used, so a forgotten update costs time and nothing else.
 """
 
 from __future__ import annotations
@@ -31,7 +31,9 @@ def parser() -> Lark:
         return build(grammar)
     if made_of != _made_of(grammar):
         return build(grammar)
-    return Lark._load_from_dict(_whole_keys(stored["data"]), _whole_keys(stored["memo"]))  # noqa: SLF001
+    load: Any = Lark._load_from_dict  # noqa: SLF001
+    loaded: Lark = load(_whole_keys(stored["data"]), _whole_keys(stored["memo"]))
+    return loaded
 
 
 def build(grammar: str) -> Lark:

@@ -6,18 +6,23 @@ A term knows its kind, the policies it speaks of (axes), the range it can lie in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from prereg.expression.ranges import ANY, Range
-from prereg.values import CODE, SCALAR, Axes, take
+from prereg.values import CODE, SCALAR, Axes, positions, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from prereg.ranks import Ranked
+
 NUMBER, TRUTH, LABEL, BROKEN = "number", "truth", "label", "broken"
+
+
+LeftOut = frozenset[tuple[tuple[str, str], ...]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -26,12 +31,13 @@ class Facts:
 
     `reasons`: int8 (P,), why a value is undefined (0: it is not).
     `counts`: per reduction or metric, in the order written: (n, number undefined), each int64 (P,).
-    `left_out`: per reduction: the policies it left out, to see whether two reductions compare the same ones.
+    `left_out`: per reduction and value: the policies it left out, each as its (factor, value) pairs, to see
+    whether two reductions compare the same ones.
     """
 
     reasons: np.ndarray
     counts: tuple[tuple[np.ndarray, np.ndarray], ...] = ()
-    left_out: tuple[frozenset[tuple[str, ...]], ...] = ()
+    left_out: tuple[tuple[LeftOut, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,6 +58,10 @@ class Frame(Protocol):
         """All values of a metric: (R, P) over the metric's own policies."""
         ...
 
+    def ranked(self, data: np.ndarray) -> Ranked | np.ndarray:
+        """The same values, ranked at most once in this block where they are one metric's own."""
+        ...
+
 
 @dataclass(frozen=True)
 class MetricRef:
@@ -67,7 +77,9 @@ class Term:
     """A typed piece of an expression over policies.
 
     `floating`: a factor or attribute, which takes the factors of what it meets.
-    `guard`: True if it speaks of degenerate or known-answer policies alone, False if of a real one, None of neither.
+    `guard`: True if it speaks of degenerate or known-answer policies alone, False if of real ones, else None.
+    `lay`: where the term is made of others policy by policy, how to make it on other axes; a policy that an
+    input does not have is then an undefined input (`defined(x)` is false there), not an undefined result.
     """
 
     kind: str
@@ -80,7 +92,8 @@ class Term:
     guard: bool | None = None
     metric: MetricRef | None = None
     reads_metric: bool = False
-    factor: str | None = field(default=None)
+    factor: str | None = None
+    lay: Callable[[Axes], Callable[[Frame], Result]] | None = None
 
 
 def no_facts(size: int) -> Facts:
@@ -117,13 +130,18 @@ def undefined(axes: Axes, reason: str, template: Term) -> Term:
             facts = Facts(np.full(size, CODE[reason], dtype=np.int8), ((zero, zero + 1),))
         return Result(np.full((frame.rows, size), np.nan), facts)
 
-    return replace(template, axes=axes, evaluate=evaluate, metric=None, constant=None, floating=False)
+    return replace(
+        template, axes=axes, evaluate=evaluate, metric=None, constant=None, floating=False, lay=None
+    )
 
 
-def spread(term: Term, axes: Axes, where: np.ndarray) -> Callable[[Frame], Result]:
-    """The term's values laid out on other axes; a missing partner (-1) is undefined."""
-    if axes is term.axes or (axes == term.axes and bool((where == np.arange(len(axes))).all())):
+def spread(term: Term, axes: Axes) -> Callable[[Frame], Result]:
+    """The term's values laid out on other axes, by key; a missing partner is undefined."""
+    if axes is term.axes or axes == term.axes:
         return term.evaluate
+    where = positions(term.axes, axes)
+    if term.lay is not None and (where < 0).any():
+        return term.lay(axes)
 
     def evaluate(frame: Frame) -> Result:
         result = term.evaluate(frame)
@@ -143,13 +161,17 @@ def spread_facts(facts: Facts, where: np.ndarray) -> Facts:
         (np.where(lost, 0, _pick(n, where)), np.where(lost, 1, _pick(missing, where)))
         for n, missing in facts.counts
     )
-    return Facts(reasons, counts, facts.left_out)
+    left_out = tuple(
+        tuple(frozenset() if i < 0 else sets[i] for i in where.tolist()) for sets in facts.left_out
+    )
+    return Facts(reasons, counts, left_out)
 
 
 def _pick(values: np.ndarray, where: np.ndarray) -> np.ndarray:
     if len(values) == 0:
         return np.zeros(len(where), dtype=values.dtype)
-    return values[where]
+    picked: np.ndarray = values[where]
+    return picked
 
 
 def merge_facts(*many: Facts) -> Facts:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 Indices = npt.NDArray[np.intp]
 
 # Elements of one working array: several of them should fit in a core's second-level cache.
-_WORKING_SET = 1 << 15
+_WORKING_SET = 1 << 16
 # One more row gathered costs about as much as this many multiply-adds of a matrix product.
 _GATHER_COST = 24
 

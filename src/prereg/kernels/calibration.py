@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prereg.kernels.panel import Estimates, Panel, estimates, ratio
-from prereg.kernels.whole import Whole
+from prereg.kernels.whole import Whole, largest_total, narrow
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -40,18 +40,25 @@ def _integers(
     confidence = np.rint(panel.arguments["confidence"] * _UNIT)
     if ((confidence < 0) | (confidence > _UNIT)).any():
         raise ValueError("`confidence` lies outside [0, 1]")
-    label = (panel.arguments[name] != 0) != negated
+    label = np.rint(panel.arguments[name] * _UNIT).astype(np.int64)  # 1, 0, or a share such as 1/2 for a tie
+    if ((label < 0) | (label > _UNIT)).any():
+        raise ValueError(f"`{name}` lies outside [0, 1]")
     whole = confidence.astype(np.int64)
-    return whole, np.where(panel.among, label * _UNIT - whole, 0)
+    return whole, np.where(panel.among, (_UNIT - label if negated else label) - whole, 0)
 
 
 class _Ece:
-    def __init__(self, rows: Rows, *, bins: int, right_closed: bool) -> None:
+    def __init__(self, rows: Rows, *, bins: int, edges: str) -> None:
         name, negated = outcome(rows, "label", "error")
         self._panel = Panel.of(rows, ["confidence", name])
         confidence, gap = _integers(self._panel, name, negated=negated)
         # Bin k of M holds (k/M, (k+1)/M], 0 in the first; or [k/M, (k+1)/M), 1 in the last.
-        place = (confidence * bins - 1) // _UNIT if right_closed else confidence * bins // _UNIT
+        if edges == "right_closed":
+            place = (confidence * bins - 1) // _UNIT
+        elif edges == "left_closed":
+            place = confidence * bins // _UNIT
+        else:  # the doubles of linspace: 0.3 lies below the edge 0.30000000000000004
+            place = np.searchsorted(np.linspace(0, 1, bins + 1), confidence / _UNIT, side="right") - 1
         place = np.clip(place, 0, bins - 1)
         self._bins: list[tuple[npt.NDArray[np.intp], Whole]] = []
         for k in range(bins):
@@ -65,9 +72,11 @@ class _Ece:
         """See `Kernel`."""
         rows = self._panel.counts.sums(weights)
         gaps = np.zeros_like(rows)
+        total = largest_total(weights)
+        short = narrow(weights, total)
         for units, inside in self._bins:
-            drawn = weights if units.size == weights.shape[1] else weights[:, units]
-            gap = inside.sums(drawn)
+            drawn = short if units.size == weights.shape[1] else np.take(short, units, axis=1)
+            gap = inside.product(drawn, total)
             gaps += np.abs(gap, out=gap)
         undefined = [("missing", self._panel.missed(weights)), ("vacuous", rows == 0)]
         return estimates(ratio(gaps, _UNIT * rows), undefined)
@@ -99,7 +108,7 @@ def ece(rows: Rows, options: Mapping[str, Any]) -> Kernel:
     outside [0, 1]. Reference: Naeini, Cooper and Hauskrecht 2015; bins as in Guo et al. 2017.
     """
     edges = options.get("edges", "right_closed")
-    return _Ece(rows, bins=int(options.get("bins", 10)), right_closed=edges == "right_closed")
+    return _Ece(rows, bins=int(options.get("bins", 10)), edges=str(edges))
 
 
 def brier(rows: Rows, options: Mapping[str, Any]) -> Kernel:  # noqa: ARG001 (all kinds share one signature)

@@ -42,6 +42,9 @@ class Rows:
     A NaN inside counts as missing, except where the parameter may be missing (`Parameter.missing_last`)."""
     decimals: Mapping[str, int] = field(default_factory=dict)
     """Parameter name -> decimals (0..9) that write the whole column exactly; -1, or no entry, when more."""
+    levels: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """Column parameter -> the codes of all its values on the whole dataset, inside `among` or not: the set of
+    categories is fixed beforehand, so that one without rows is seen to be empty."""
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prereg.kernels.panel import Estimates, Panel, estimates, ratio
-from prereg.kernels.whole import Whole, largest_total
+from prereg.kernels.whole import Whole, largest_total, narrow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -63,7 +63,7 @@ class _Cells:
         policies, _ = refused.shape
         width = int(wrong.max(initial=0)) + 1
         code = np.where(present, refused * width + wrong, -1)
-        cells = np.unique(code[present])
+        cells = np.flatnonzero(np.bincount(code[present]))
         self._policies = policies
         self._levels = [(int(cell) // width, int(cell) % width) for cell in cells]
         self._inside = [Whole((code == cell).T) for cell in cells]
@@ -77,7 +77,9 @@ class _Cells:
 
     def _chunk(self, weights: Floats, dtype: type[np.floating[Any]]) -> tuple[Any, Any, Any, Any]:
         shape = (weights.shape[0], self._policies)
-        counts = [cell.product(weights).astype(dtype, copy=False) for cell in self._inside]
+        drawn = largest_total(weights)
+        short = narrow(weights, drawn)
+        counts = [cell.product(short, drawn).astype(dtype, copy=False) for cell in self._inside]
         sides: tuple[dict[int, Any], dict[int, Any]] = ({}, {})
         for k, levels in enumerate(self._levels):
             for side, level in zip(sides, levels, strict=True):
@@ -147,8 +149,8 @@ class _RefusalIndex:
             # Equal shares give equal doubles and different ones different doubles below 2**26 samples.
             share = hits / np.maximum(samples, 1)
             levels.append(np.unique(share, return_inverse=True)[1].reshape(share.shape))
-        cells = np.unique((levels[0] * (int(levels[1].max(initial=0)) + 1) + levels[1])[present])
-        kind = _Cells if cells.size <= _MOST_CELLS else _Units
+        cells = np.bincount((levels[0] * (int(levels[1].max(initial=0)) + 1) + levels[1])[present])
+        kind = _Cells if np.count_nonzero(cells) <= _MOST_CELLS else _Units
         self._sums = kind(levels[0], levels[1], present)
 
     def compute(self, weights: Floats) -> Estimates:

@@ -46,14 +46,18 @@ class Whole:
         """(R, U) whole weights -> (R, Q): `product` in float64."""
         return self.product(weights).astype(np.float64, copy=False)
 
-    def product(self, weights: Floats) -> Floats | npt.NDArray[np.float32]:
+    def product(
+        self, weights: Floats | npt.NDArray[np.float32], drawn: int | None = None
+    ) -> Floats | npt.NDArray[np.float32]:
         """(R, U) whole weights -> (R, Q): the exact sum where a double holds it, else its rounding.
 
-        float32 where that is exact and needs no further factor.
+        float32 where that is exact and needs no further factor. `drawn` bounds the units drawn in one resample,
+        for callers who know it.
 
         Raises OverflowError when the weights of one resample sum to 2**27 or more and limbs are needed.
         """
-        drawn = largest_total(weights)
+        if drawn is None:
+            drawn = largest_total(weights)
         bound = self._largest * drawn
         if bound < 2**53:
             if bound // self._factor >= 2**24:
@@ -63,7 +67,7 @@ class Whole:
             else:
                 if self._short is None:
                     self._short = self._divided.astype(np.float32)
-                short: npt.NDArray[np.float32] = weights.astype(np.float32) @ self._short
+                short: npt.NDArray[np.float32] = weights.astype(np.float32, copy=False) @ self._short
                 if self._factor == 1:
                     return short
                 product = short.astype(np.float64)
@@ -100,9 +104,14 @@ def _common_factor(integers: Integers, largest: int) -> int:
     return max(1, factor)
 
 
-def largest_total(weights: Floats) -> int:
+def largest_total(weights: Floats | npt.NDArray[np.float32]) -> int:
     """Return the largest number of units drawn in one resample."""
-    return int(weights.sum(axis=1).max(initial=0.0))
+    return int(weights.sum(axis=1, dtype=np.float64).max(initial=0.0))
+
+
+def narrow(weights: Floats, drawn: int) -> Floats | npt.NDArray[np.float32]:
+    """Return the weights in the type of most products, converted once for many of them."""
+    return weights.astype(np.float32) if drawn < 2**24 else weights
 
 
 def harmonic(length: int) -> Integers:

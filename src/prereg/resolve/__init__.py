@@ -32,14 +32,13 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
     """
     notes = Notes(places)
     columns = resolve_columns(protocol, records, notes)
-    notes.stop_if_broken()
     units = resolve_units(protocol, records, columns, notes)
-    notes.stop_if_broken()
     settings = resolve_settings(protocol, columns, units, notes)
     found, thresholds = resolve_thresholds(protocol, records, columns, units, notes)
     if thresholds is not None:
         settings = found
-    notes.stop_if_broken()
+    if not settings.factors and (protocol.policies.gate or protocol.policies.threshold):
+        notes.stop_if_broken()  # what the policies are is not known
     metrics, environment = resolve_metrics(protocol, records, columns, units, settings, thresholds, notes)
     predictions, reports = resolve_claims(protocol, environment, metrics, notes)
     notes.stop_if_broken()

@@ -99,4 +99,6 @@ def _claim(
     compiler = language.Compiler(environment)
     claim = ClaimCompiler(compiler, text).claim(node)
     notes.expressions(path, text, compiler.problems)
+    for warning in compiler.warnings:
+        notes.warn(path, warning.message)
     return claim

@@ -7,12 +7,16 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prereg.errors import InputError, suggestion
+from prereg.errors import InputError, listed, suggestion
 from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells, Compiler
+from prereg.expression.syntax import RESERVED
+from prereg.numerals import shown
 from prereg.panels import RowTable
 from prereg.records import Column, as_text
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
     from prereg.protocol import Protocol
     from prereg.records import Records
     from prereg.resolve.notes import Notes, Path
@@ -31,8 +35,12 @@ class Columns:
     """Rows that `where` kept."""
     stale: frozenset[str]
     """Derived columns that read what policies change: they keep their value from before the gate."""
-    odd: dict[str, str]
-    """Why a text column is no column of numbers, where most of its cells are."""
+    nested: tuple[str, ...] = ()
+    """Columns that hold lists or objects."""
+
+    def unknown(self, name: str) -> str:
+        """What to say of a name that is no column."""
+        return _unknown(name, self.kinds, self.nested)
 
     def text(self, name: str) -> Cells:
         """A column as text."""
@@ -45,14 +53,19 @@ def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Colum
     kinds = {name: c.kind for name, c in records.columns.items() if c.kind != "nested"}
     cells = {name: c.cells for name, c in records.columns.items() if c.kind != "nested"}
     nested = [name for name, c in records.columns.items() if c.kind == "nested"]
-    odd = {
-        name: f"{records.place(c.odd)} is no number"
-        for name, c in records.columns.items()
-        if c.odd is not None
+    notes.odd = {name: _why(records, c) for name, c in records.columns.items() if c.odd is not None}
+    naming = {
+        data.unit: "unit",
+        **dict.fromkeys(data.arm, "arm"),
+        **({data.dataset: "dataset"} if data.dataset else {}),
     }
-    for name in data.types:
+    for name, wanted in data.types.items():
         if name not in records.columns:
             notes.problem(("data", "types", name), _unknown(name, kinds, nested), key=True)
+        if name in naming and wanted != "text":
+            notes.problem(
+                ("data", "types", name), f"`{name}` names the {naming[name]}: names are text, not {wanted}"
+            )
     for role, name in data.columns.items():
         if name not in cells:
             notes.problem(("data", "columns", role), _unknown(name, kinds, nested))
@@ -62,8 +75,9 @@ def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Colum
             )
         else:
             kinds[role], cells[role] = kinds[name], cells[name]
-            if name in odd:
-                odd[role] = odd[name]
+            if name in notes.odd:
+                notes.odd[role] = notes.odd[name]
+        _plain(role, ("data", "columns", role), notes)
     named = [("unit", (data.unit,)), ("arm", data.arm)]
     named += [(key, (value,)) for key, value in (("dataset", data.dataset), ("sample", data.sample)) if value]
     for key, names in named:
@@ -72,21 +86,38 @@ def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Colum
                 path: Path = ("data", key, i) if key == "arm" and len(names) > 1 else ("data", key)
                 notes.problem(path, f"the records have no {key} column: {_unknown(name, kinds, nested)}")
     if notes.problems:
-        raise InputError(*notes.problems)
+        raise InputError(*notes.problems)  # without units and arms nothing else can be said
     for name in {data.unit, *data.arm, *([data.dataset] if data.dataset else [])}:
         cells[name], kinds[name] = as_text(Column(kinds[name], cells[name])), TEXT
-    columns = Columns(kinds, cells, np.arange(records.rows), frozenset(), odd)
+    columns = Columns(kinds, cells, np.arange(records.rows), frozenset(), tuple(nested))
     table = RowTable(cells, row_names(cells[data.unit], cells[data.dataset] if data.dataset else None))
     _derive(protocol, columns, table, notes)
-    if not notes.problems and data.where is not None:
+    if data.where is not None:
         _filter(protocol, records, columns, table, notes)
     return columns
 
 
-def _unknown(name: str, kinds: dict[str, str], nested: list[str]) -> str:
+def _why(records: Records, column: Column) -> str:
+    """Why a column is text although most of its cells are numbers or truth values."""
+    row = column.odd or 0
+    if column.kind == "nested":
+        return f"holds a list or an object at {records.place(row)}"
+    found = column.cells.levels[int(column.cells.data[0, row])]
+    digits = found.lstrip("+-")
+    long = len(digits) >= 16 and digits.isascii() and digits.isdecimal()
+    hint = " (whole numbers beyond 2^53 - 1 are kept as text)" if long else ""
+    return f"is text because of {shown(found)} at {records.place(row)}{hint}"
+
+
+def _plain(name: str, path: Path, notes: Notes) -> None:
+    if name in RESERVED:
+        notes.problem(path, f"`{name}` is a word of the language; choose another name", key=True)
+
+
+def _unknown(name: str, kinds: Mapping[str, str], nested: Sequence[str]) -> str:
     if name in nested:
         return f"column `{name}` holds lists or objects, not cells"
-    return f"unknown column `{name}`{suggestion(name, kinds) or '; known: ' + ', '.join(list(kinds)[:12])}"
+    return f"unknown column {shown(name)}{suggestion(name, kinds) or '; known: ' + listed(kinds)}"
 
 
 def row_names(unit: Cells, dataset: Cells | None) -> list[str]:
@@ -116,6 +147,7 @@ def _derive(protocol: Protocol, columns: Columns, table: RowTable, notes: Notes)
                 path, f"there is a column `{name}` already; a derived one needs a name of its own", key=True
             )
             continue
+        _plain(name, path, notes)
         node = notes.parse(path, text)
         if node is None:
             columns.kinds[name] = "broken"
@@ -124,7 +156,7 @@ def _derive(protocol: Protocol, columns: Columns, table: RowTable, notes: Notes)
         rows = compiler.compile(node)
         notes.expressions(path, text, compiler.problems)
         if compiler.problems or rows.kind == "broken":
-            columns.kinds[name] = "broken"
+            columns.kinds[name] = "broken"  # whatever reads it makes no further problem
             continue
         value = spread(rows.evaluate(table), len(table.names))
         columns.cells[name] = value

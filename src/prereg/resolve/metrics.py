@@ -11,27 +11,29 @@ from prereg import reselect
 from prereg.errors import suggestion
 from prereg.expression import policies as language
 from prereg.expression import ranges, syntax
-from prereg.expression.rows import BINARY, NUMBER, TRUTH, Compiler, Rows
-from prereg.expression.syntax import ExpressionError
+from prereg.expression.rows import BINARY, TRUTH
 from prereg.metrics import KINDS
-from prereg.plan import MetricPlan
+from prereg.plan import Each, MetricPlan, Repeat
+from prereg.protocol import spoken
 from prereg.records import Column, as_text
+from prereg.resolve.parameters import Parameters, expression_text
+from prereg.resolve.units import no_part
 from prereg.values import SCALAR, Axes, as_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from prereg.metrics import Kind, Parameter
-    from prereg.panels import Key
+    from prereg.metrics import Kind
+    from prereg.panels import Panel
     from prereg.plan import ThresholdPlan
     from prereg.protocol import Protocol
     from prereg.records import Records
     from prereg.resolve.columns import Columns
     from prereg.resolve.notes import Notes, Path
-    from prereg.resolve.policies import Settings
+    from prereg.resolve.settings import Settings
     from prereg.resolve.units import Units
 
-COMMON = ("part", "among", "per", "show")
+COMMON = ("part", "among", "per", "each", "show")
 VALUE = "value"
 TAU = "tau"
 
@@ -75,36 +77,44 @@ class _Resolver:
         for plan in self.plans.values():
             if plan.per is not None:
                 out[plan.per] = plan.categories
+            for name, values in zip(plan.each.names, plan.each.values, strict=True):
+                out[name] = tuple(dict.fromkeys((*out.get(name, ()), *values)))
         return out
 
-    def axes(self, *, by_policy: bool, per: str | None, categories: tuple[str, ...]) -> Axes:
+    def axes(
+        self, each: Each, *, by_policy: bool, per: str | None = None, categories: tuple[str, ...] = ()
+    ) -> Axes:
         """The policies of a metric, in the order in which panels and kernels give their values."""
         data = self.protocol.data
-        factors = [*data.arm]
-        if data.dataset:
-            factors.append(data.dataset)
-        if by_policy:
-            factors += self.settings.factors
-        if per is not None:
-            factors.append(per)
-        keys: list[Key] = []
+        factors = [*data.arm, *([data.dataset] if data.dataset else []), *each.names]
+        factors += self.settings.factors if by_policy else ()
+        factors += [per] if per is not None else []
         settings = self.settings.keys if by_policy else ((),)
-        for panel in self.units.layout.panels:
-            name = () if panel.dataset is None else (panel.dataset,)
-            for setting in settings:
-                for category in [(c,) for c in categories] if per is not None else [()]:
-                    keys += [(*arm, *name, *setting, *category) for arm in panel.arms]
+        keys = [
+            (*arm, *_named(panel), *repeat, *setting, *category)
+            for panel in self.units.layout.panels
+            for repeat in each.keys()
+            for setting in settings
+            for category in _categories(per, categories)
+            for arm in panel.arms
+        ]
         return Axes(tuple(factors), tuple(keys))
 
-    def degenerate_axes(self, per: str | None, categories: tuple[str, ...]) -> dict[str, Axes]:
+    def degenerate_axes(self, each: Each, per: str | None, categories: tuple[str, ...]) -> dict[str, Axes]:
+        """The same for degenerate policies, which have neither arm nor setting."""
         data = self.protocol.data
-        factors = ((data.dataset,) if data.dataset else ()) + ((per,) if per is not None else ())
+        factors = (
+            *([data.dataset] if data.dataset else []),
+            *each.names,
+            *([per] if per is not None else []),
+        )
         out = {}
         for name, panels in self.units.degenerate.items():
             keys = [
-                (() if panel.dataset is None else (panel.dataset,)) + category
+                (*_named(panel), *repeat, *category)
                 for panel in panels
-                for category in ([(c,) for c in categories] if per is not None else [()])
+                for repeat in each.keys()
+                for category in _categories(per, categories)
             ]
             out[name] = Axes(factors, tuple(keys)) if factors else SCALAR
         return out
@@ -156,9 +166,10 @@ class _Resolver:
                 self.notes.problem(
                     (*path, key), f"a `value` is made of metrics; `{key}` belongs to them", key=True
                 )
-        text = _text(spec[VALUE])
+        text = expression_text(spec[VALUE])
         if text is None:
-            self.notes.problem((*path, VALUE), "`value` is an expression over metrics")
+            found = f"`value`: found {spoken(spec[VALUE])}, expected an expression over metrics"
+            self.notes.problem((*path, VALUE), found)
             self.broken.add(name)
             return
         node = self.notes.parse((*path, VALUE), text)
@@ -182,18 +193,21 @@ class _Resolver:
             if key not in parameters:
                 hint = suggestion(key, parameters) or f"; parameters of {kind.name}: {', '.join(parameters)}"
                 notes.problem((*inner, key), f"unknown parameter `{key}`{hint}", key=True)
-        arguments, options = self._parameters(kind, given, inner)
-        among = None
-        if "among" in spec:
-            among = self.expression((*path, "among"), spec["among"], TRUTH)
+        each = self._each(spec, path)
+        repeats = []
+        for values in each.combinations():
+            reader = Parameters(self.records, self.columns, self.units, self.notes, values)
+            arguments, options = reader.read(kind, given, inner)
+            among = reader.expression((*path, "among"), spec["among"], TRUTH) if "among" in spec else None
+            repeats.append(Repeat(tuple(values.values()), among, arguments, options))
         per, categories = self._per(spec, path)
         part = self._part(spec, path)
         show = spec.get("show")
         if show is not None and show != "wilson":
-            notes.problem((*path, "show"), f"`show` knows `wilson`, found {show!r}")
+            notes.problem((*path, "show"), f"`show`: found {spoken(show)}, expected `wilson`")
         if show == "wilson" and kind.name != "rate":
             notes.problem((*path, "show"), "a Wilson interval belongs to a rate")
-        read = {c for rows in [*arguments.values(), *([among] if among else [])] for c in rows.columns}
+        read = frozenset().union(*(repeat.columns for repeat in repeats))
         stale = read & self.columns.stale
         if stale and self.gated:
             notes.problem(
@@ -210,12 +224,11 @@ class _Resolver:
         return MetricPlan(
             name=name,
             kind=kind,
-            axes=self.axes(by_policy=by_policy, per=per, categories=categories),
-            degenerate=self.degenerate_axes(per, categories) if roles else {},
+            axes=self.axes(each, by_policy=by_policy, per=per, categories=categories),
+            degenerate=self.degenerate_axes(each, per, categories) if roles else {},
             part=part,
-            among=among,
-            arguments=arguments,
-            options=options,
+            repeats=tuple(repeats),
+            each=each,
             per=per,
             categories=categories,
             by_policy=by_policy,
@@ -223,115 +236,37 @@ class _Resolver:
             show=show,
         )
 
-    def _parameters(
-        self, kind: Kind, given: Mapping[str, Any], path: Path
-    ) -> tuple[dict[str, Rows], dict[str, Any]]:
-        arguments: dict[str, Rows] = {}
-        options: dict[str, Any] = {}
-        for p in kind.parameters:
-            if not p.of_rows:
-                options.update(self._option(p, given, path))
-                continue
-            if p.alternative_to is not None:
-                other = next(q for q in kind.parameters if q.name == p.alternative_to)
-                first = kind.parameters.index(p) < kind.parameters.index(other)
-                if p.name in given and other.name in given:
-                    if first:
-                        self.notes.problem(
-                            path, f"`{p.name}` and `{other.name}` say the same; give one of them"
-                        )
-                    continue
-                if p.name not in given and (other.name in given or not first):
-                    continue
-            text = given.get(p.name, p.name)
-            where: Path = (*path, p.name) if p.name in given else path
-            rows = self.expression(
-                where, text, "number" if p.kind == "unit_interval" else p.kind, p.name not in given
-            )
-            if rows is not None:
-                arguments[p.name] = rows
-                if p.kind == "unit_interval":
-                    self._unit_interval(where, text, rows)
-        return arguments, options
-
-    def _option(self, p: Parameter, given: Mapping[str, Any], path: Path) -> dict[str, Any]:
-        notes = self.notes
-        if p.name not in given:
-            if p.required:
-                notes.problem(path, f"`{p.name}` is missing")
-            return {} if p.default is None else {p.name: p.default}
-        value = given[p.name]
-        where: Path = (*path, p.name)
-        if p.kind == "choice":
-            if value not in p.choices:
-                notes.problem(
-                    where,
-                    f"`{p.name}`: found {value!r}, expected {' or '.join(p.choices)}"
-                    f"{suggestion(str(value), p.choices)}",
-                )
-                return {}
-            return {p.name: value}
-        if isinstance(value, bool) or not isinstance(value, int | float):
-            notes.problem(where, f"`{p.name}`: found {value!r}, expected a number")
-            return {}
-        if p.kind == "integer" and not isinstance(value, int):
-            notes.problem(where, f"`{p.name}`: found {value!r}, expected a whole number")
-            return {}
-        if not p.least <= value <= p.most:
-            notes.problem(where, f"`{p.name}`: {value} lies outside {p.least:g} to {p.most:g}")
-            return {}
-        return {p.name: as_decimal(repr(value)) if p.kind == "decimal" else value}
-
-    def expression(self, path: Path, given: object, wanted: str, implied: bool = False) -> Rows | None:
-        """A row expression of a metric, compiled; problems are noted."""
-        text = _text(given)
-        if text is None:
-            self.notes.problem(path, "expected an expression over the columns of a record")
-            return None
-        node = self.notes.parse(path, text)
-        if node is None:
-            return None
-        compiler = Compiler(self.columns.kinds)
-        rows = compiler.compile(node, {"truth": TRUTH, "number": NUMBER}.get(wanted))
-        for error in compiler.problems:
-            message = error.message
-            if (
-                isinstance(node, syntax.Name)
-                and node.name in self.columns.odd
-                and "expected a number" in message
-            ):
-                message = f"column `{node.name}` is text: {self.columns.odd[node.name]}"
-            if implied:
+    def _each(self, spec: Mapping[str, Any], path: Path) -> Each:
+        """The factors that `each` adds, with their values as text."""
+        given = spec.get("each")
+        where: Path = (*path, "each")
+        if given is None:
+            return Each()
+        if not isinstance(given, dict) or not given:
+            self.notes.problem(where, "`each` is a mapping of a name to its values: {seed: [1, 2, 3]}")
+            return Each()
+        taken = {*self.protocol.data.arm, self.protocol.data.dataset, *self.settings.factors, spec.get("per")}
+        values: list[tuple[str, ...]] = []
+        for name, listed in given.items():
+            if name in taken or not syntax.NAME.match(name):
                 self.notes.problem(
-                    path, f"parameter `{text}` was not given and reads the column of its name: {message}"
+                    (*where, name), f"`{name}` cannot name a factor here: choose another word", key=True
                 )
-            else:
-                self.notes.expressions(path, text, [ExpressionError(message, error.start, error.end)])
-        return None if compiler.problems or rows.kind == "broken" else rows
-
-    def _unit_interval(self, path: Path, text: object, rows: Rows) -> None:
-        table = self.units.layout.panels[0].table
-        cells = rows.evaluate(table)
-        outside = (cells.data < 0) | (cells.data > 1)
-        if cells.missing is not None:
-            outside &= ~cells.missing
-        bad = np.flatnonzero(outside.any(axis=0))
-        if len(bad) and cells.data.shape[1] == len(table.names):
-            order = self.units.layout.order
-            by_row = {int(order[i]): float(cells.data[:, i][outside[:, i]][0]) for i in bad}
-            self.notes.problems += self.records.problem(
-                np.sort(order[bad]),
-                lambda r: f"column {text}: {by_row[r]:.17g} lies outside [0, 1], a confidence is expected",
-            )
-        elif len(bad):
-            self.notes.problem(path, "a confidence lies in [0, 1]")
+            texts = [expression_text(v) for v in listed] if isinstance(listed, list) else []
+            known = [t for t in texts if t is not None]
+            if not known or len(known) < len(texts) or len(set(known)) < len(known):
+                self.notes.problem((*where, name), "expected a list of distinct numbers or texts")
+            if not any(f"${name}" in str(v) for k, v in spec.items() if k != "each"):
+                self.notes.problem((*where, name), f"`${name}` stands nowhere in the metric", key=True)
+            values.append(tuple(known))
+        return Each(tuple(given), tuple(values))
 
     def _part(self, spec: Mapping[str, Any], path: Path) -> str | None:
         parts, split = self.units.parts, self.protocol.split
         part = spec.get("part")
         if not parts:
             if part is not None:
-                self.notes.problem((*path, "part"), "there is no `split`, so there are no parts", key=True)
+                self.notes.problem((*path, "part"), no_part(part, ()))
             return None
         if part is None:
             if split is not None and split.default is not None:
@@ -343,7 +278,7 @@ class _Resolver:
         if part not in parts:
             self.notes.problem(
                 (*path, "part"),
-                f"there is no part `{part}`{suggestion(str(part), parts)}; parts: {', '.join(parts)}",
+                no_part(part, parts),
             )
             return None
         return str(part)
@@ -354,9 +289,7 @@ class _Resolver:
             return None, ()
         data = self.protocol.data
         if not isinstance(per, str) or per not in self.columns.kinds:
-            self.notes.problem(
-                (*path, "per"), f"unknown column `{per}`{suggestion(str(per), self.columns.kinds)}"
-            )
+            self.notes.problem((*path, "per"), self.columns.unknown(str(per)))
             return None, ()
         if per in (*data.arm, data.dataset, *self.settings.factors):
             self.notes.problem((*path, "per"), f"`{per}` is a factor already")
@@ -388,25 +321,19 @@ class _Resolver:
             self.notes.problem(
                 ("metrics", TAU), f"`{TAU}` is the threshold of a policy; choose another name", key=True
             )
-        axes = self.axes(by_policy=True, per=None, categories=())
+        axes = self.axes(Each(), by_policy=True)
         self.known[TAU] = language.Metric(axes, attribute=True)
         self.plans[TAU] = MetricPlan(TAU, None, axes, {}, by_policy=True, attribute=True)
 
     def _range(self, plan: MetricPlan) -> ranges.Range:
         if plan.kind is None:
             return ranges.ANY
-        low, high = plan.kind.range_of(plan.options)
+        found = [ranges.Range(*plan.kind.range_of(repeat.options)) for repeat in plan.repeats]
         if plan.kind.name in ("mean", "quantile"):
-            rows = next(iter(plan.arguments.values()))
-            reach = self._argument_range(rows)
-            low, high = max(low, reach.low), min(high, reach.high)
-        return ranges.Range(low, high)
-
-    def _argument_range(self, rows: Rows) -> ranges.Range:
-        """The declared range of one argument: [0, 1] for truth values, else unlimited."""
-        if rows.source_kind in (TRUTH, BINARY):
-            return ranges.UNIT
-        return ranges.ANY
+            # the declared range of the argument: [0, 1] for truth values, else unlimited
+            kinds = {next(iter(repeat.arguments.values())).source_kind for repeat in plan.repeats}
+            found = [ranges.UNIT if kinds <= {TRUTH, BINARY} else ranges.ANY]
+        return ranges.union(found)
 
     def resolve_values(self) -> None:
         """The `value` metrics, each after those it reads."""
@@ -441,6 +368,7 @@ class _Resolver:
             data.arm[0],
             frozenset(data.guards or ()),
             lets or {},
+            self.protocol.let,
             frozenset(self.broken),
         )
 
@@ -479,12 +407,12 @@ class _Resolver:
         )
 
 
-def _text(value: object) -> str | None:
-    if isinstance(value, str):
-        return value
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return repr(value) if isinstance(value, int | float) else None
+def _named(panel: Panel) -> tuple[str, ...]:
+    return () if panel.dataset is None else (panel.dataset,)
+
+
+def _categories(per: str | None, categories: tuple[str, ...]) -> list[tuple[str, ...]]:
+    return [()] if per is None else [(c,) for c in categories]
 
 
 def resolve_metrics(
@@ -525,9 +453,7 @@ def resolve_metrics(
             lets[name] = node
     environment = resolver.environment(lets)
     for name, node in lets.items():
-        compiler = language.Compiler(environment)
-        compiler.term(syntax.Name(node.start, node.end, name))
-        inner = language.Compiler(environment)
+        inner = language.Compiler(environment, _open_lets=(name,))
         inner.term(node)
         notes.expressions(("let", name), protocol.let[name], inner.problems)
         if inner.problems:

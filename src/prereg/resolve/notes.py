@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from prereg.errors import InputError, Problem, file_order
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 Path = tuple[str | int, ...]
 
 
+_ABOUT_TEXT = re.compile(r"(found|compare) (a )?text|with a text")
+
+
 class Notes:
     """The problems and warnings so far."""
 
@@ -22,6 +26,8 @@ class Notes:
         self.places = places
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
+        self.odd: dict[str, str] = {}
+        """Per column: why it is not the numbers or truth values that most of its cells are."""
 
     def problem(self, path: Path, message: str, *, key: bool = False) -> None:
         """Note a problem at a value (or key) of the protocol."""
@@ -35,7 +41,19 @@ class Notes:
         """Note problems of an expression, each at its character and with a caret before it."""
         for error in errors:
             place = self.places(path, offset=error.start)
-            self.problems.append(Problem(f"{error.message}   {_caret(text, error.start)}", place))
+            message, why = error.message, self.why(text, error.message)
+            if why:  # the cell is what is wrong, not the expression
+                message = message.removesuffix("; this column is text: quote the value") + why
+            self.problems.append(Problem(f"{message}   {_caret(text, error.start)}", place))
+
+    def why(self, text: str, message: str) -> str:
+        """For a message about the type of a column: the cell that made it what it is."""
+        said = ""
+        for name, reason in self.odd.items():
+            known = "unknown" in message and f"`{name}`" in message
+            if (known or _ABOUT_TEXT.search(message)) and re.search(rf"\b{re.escape(name)}\b", text):
+                said += f"; column `{name}` {reason}"
+        return said
 
     def parse(self, path: Path, text: str) -> Node | None:
         """The tree of an expression; None where it cannot be read."""

@@ -8,6 +8,7 @@ import numpy as np
 
 from prereg import policies
 from prereg.expression.rows import NUMBER, TRUTH, Cells, Compiler, truth_of
+from prereg.numerals import shown as shown_text
 from prereg.resolve.settings import Settings
 from prereg.values import as_decimal, decimal_text
 
@@ -26,6 +27,7 @@ def resolve_settings(protocol: Protocol, columns: Columns, units: Units, notes: 
     if gate is None:
         return Settings()
     path: Path = ("policies", "gate")
+    before = len(notes.problems)
     table = units.layout.panels[0].table
     roles = [name for name in ("answered", "certified") if name in table.columns]
     if not roles:
@@ -34,11 +36,14 @@ def resolve_settings(protocol: Protocol, columns: Columns, units: Units, notes: 
         )
     for role in roles:
         if columns.kinds[role] not in ("truth", "binary"):
-            notes.problem(path, f"`{role}` holds {columns.kinds[role]}s, expected truth values")
+            why = notes.why(role, "found a text")
+            notes.problem(path, f"`{role}` holds {columns.kinds[role]}s, expected truth values{why}")
     values = _values(gate, notes)
-    score = _score(gate, columns, units, notes)
-    if notes.problems or score is None:
+    if len(notes.problems) > before:
         return Settings()
+    score = _score(gate, columns, units, notes)
+    if score is None:  # the gates are known by their names: what reads them can still be checked
+        return Settings(("gate",), tuple((v,) for v in values), (tuple(values),))
     missing = score.missing[0] if score.missing is not None else None
     if gate.at_least is not None:
         through = policies.passes(score.data[0], missing, [as_decimal(v) for v in values])
@@ -61,15 +66,15 @@ def _values(gate: Gate, notes: Notes) -> list[str]:
         if text == "none":
             shown = "none"
         elif value is None:
-            notes.problem(path, f"`{text}` is neither a number nor `none`")
+            notes.problem(path, f"found {shown_text(text)}, expected a number or `none`")
             continue
         elif key == "coverage" and not 0 < value <= 1:
-            notes.problem(path, f"a coverage lies between 0 and 1, found {text}")
+            notes.problem(path, f"found {shown_text(text)}, expected a share above 0 and at most 1")
             continue
         else:
             shown = decimal_text(value)
         if shown in values:
-            notes.problem(path, f"the gate {shown} stands twice")
+            notes.problem(path, f"the gate `{shown}` stands twice")
         values.append(shown)
     return values
 

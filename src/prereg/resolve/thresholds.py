@@ -1,8 +1,7 @@
-"""Threshold policies bound to the records: scores, candidates, the risk under control, and what was chosen."""
+"""Threshold policies bound to the records: scores, candidates, the risk under control, what was chosen."""
 
 from __future__ import annotations
 
-from decimal import Decimal
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -10,14 +9,17 @@ import numpy as np
 from prereg import thresholds
 from prereg.errors import suggestion
 from prereg.expression.rows import BINARY, NUMBER, TRUTH, Cells, Compiler, Rows
+from prereg.expression.syntax import Arithmetic, Call
 from prereg.panels import ActionTable
 from prereg.plan import ThresholdPlan
 from prereg.resolve.settings import Settings
 from prereg.thresholds import Arm, Controlled, Rule
-from prereg.values import as_decimal, decimal_text
+from prereg.values import as_decimal, decimal_text, rounded
 
 if TYPE_CHECKING:
-    from prereg.panels import RowTable
+    from decimal import Decimal
+
+    from prereg.panels import Panel, RowTable
     from prereg.protocol import Protocol, Threshold
     from prereg.records import Records
     from prereg.resolve.columns import Columns
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from prereg.resolve.units import Units
 
 PATH: Path = ("policies", "threshold")
+FACTORS = ("rule", "budget", "delta")
 
 
 def resolve_thresholds(
@@ -33,8 +36,11 @@ def resolve_thresholds(
     """Choose the thresholds at the point; the table then holds `action` per rule and budget."""
     spec = protocol.policies.threshold
     if spec is None:
+        if protocol.resampling is not None and protocol.resampling.reselect:
+            notes.problem(("resampling", "reselect"), "there is no `threshold` to select anew", key=True)
         return Settings(), None
     _refuse_neighbours(protocol, columns, units, notes)
+    _warn_of_dependence(protocol, spec, units, notes)
     rules = _rules(spec, notes)
     score = _score(spec, columns, units, notes)
     control = _control(spec, columns, notes)
@@ -44,7 +50,8 @@ def resolve_thresholds(
     naive = "naive" in spec.select.rules
     if naive and not _probabilities(records, units, score, notes):
         return Settings(), None
-    arms = _arms(spec, records, units, score, sign, rules, control, notes)
+    every = protocol.data.samples == "all"
+    arms = _arms(spec, records, units, score, sign, rules, control, notes, every=every)
     if notes.problems:
         return Settings(), None
     plan = ThresholdPlan(
@@ -74,6 +81,9 @@ def _refuse_neighbours(protocol: Protocol, columns: Columns, units: Units, notes
         )
     if "action" in columns.kinds:
         notes.problem(PATH, "the records have a column `action`; the threshold needs the name for itself")
+    taken = [x for x in (*protocol.data.arm, protocol.data.dataset) if x in FACTORS]
+    if taken:
+        notes.problem(PATH, f"`{taken[0]}` is a factor of threshold policies; give the column another name")
     if not units.parts:
         notes.problem(PATH, "a threshold is chosen on one part and judged on another; write a `split`")
         return
@@ -88,9 +98,32 @@ def _refuse_neighbours(protocol: Protocol, columns: Columns, units: Units, notes
             (*PATH, "candidates", "part"),
             "candidates and selection read the same part: the order of testing is then not fixed beforehand",
         )
+    drawn = protocol.resampling.parts if protocol.resampling is not None else None
+    reselect = protocol.resampling is not None and protocol.resampling.reselect
+    if reselect and drawn is not None and spec.select.part not in drawn:
+        notes.problem(
+            ("resampling", "reselect"),
+            f"thresholds are selected anew in resamples of `{spec.select.part}`, which `parts` leaves out",
+            key=True,
+        )
     if spec.select.start == "fit" and spec.select.correction == "bonferroni":
         notes.problem(
             (*PATH, "select", "start"), "`start: fit` belongs to the fixed sequence; Bonferroni has no start"
+        )
+
+
+def _warn_of_dependence(protocol: Protocol, spec: Threshold, units: Units, notes: Notes) -> None:
+    """A certificate takes rows as independent: say so where the protocol itself says that they are not."""
+    if "ltt" not in spec.select.rules:
+        return
+    repeated = protocol.data.samples == "all" and any(p.samples > 1 for p in units.layout.panels)
+    cluster = protocol.resampling.cluster if protocol.resampling is not None else None
+    if repeated or cluster is not None:
+        what = "the rows of a unit" if repeated else f"the units of a `{cluster}`"
+        notes.warn(
+            (*PATH, "select", "rules"),
+            f"the test of `ltt` counts rows as independent draws; {what} are not, so its certificates are "
+            "optimistic",
         )
 
 
@@ -128,7 +161,7 @@ def _settings(spec: Threshold, rules: list[Rule]) -> Settings:
     for rule in rules:
         key = (rule.rule, decimal_text(rule.budget))
         keys.append((*key, decimal_text(rule.delta)) if several else key)
-    factors = ("rule", "budget", "delta") if several else ("rule", "budget")
+    factors = FACTORS if several else FACTORS[:2]
     values = tuple(tuple(dict.fromkeys(key[i] for key in keys)) for i in range(len(factors)))
     return Settings(factors, tuple(keys), values, frozenset({"action"}))
 
@@ -149,6 +182,8 @@ def _score(spec: Threshold, columns: Columns, units: Units, notes: Notes) -> Cel
     if cells.data.shape[1] != len(units.layout.panels[0].table.names):
         notes.problem(path, "the score is the same number for every record")
         return None
+    if isinstance(node, Arithmetic | Call):  # 1 - 0.9 is 0.1, as everywhere where numbers are compared
+        return Cells(cells.kind, rounded(cells.data), cells.missing)
     return cells
 
 
@@ -224,71 +259,71 @@ def _arms(
     rules: list[Rule],
     control: tuple[Rows, Rows | None],
     notes: Notes,
+    *,
+    every: bool,
 ) -> list[tuple[Arm, ...]]:
+    """Per panel and arm what chooses its thresholds; of repeated answers the first, or `every` one."""
     table = units.layout.panels[0].table
-    fit, select = (units.parts.index(p) for p in (spec.candidates.part, spec.select.part))
     zero, one = (_counted(control, table, action) for action in (0.0, 1.0))
     unknown = zero[2] | one[2]
+    inside, errors = (zero[0], one[0]), (zero[1], one[1])
     values = np.where(score.missing_mask()[0], np.nan, sign * score.data[0])
-    in_range = np.where(np.isnan(values), True, (sign * values >= 0) & (sign * values <= 1))
     naive = []
     for rule in rules:
         budget = float(rule.budget) if sign > 0 else float(1 - rule.budget)
         naive.append(sign * budget if rule.rule == "naive" else float("nan"))
+    fit, select = (units.parts.index(p) for p in (spec.candidates.part, spec.select.part))
     out = []
+    idle: list[str] = []
     for panel, part_of in zip(units.layout.panels, units.part_of, strict=True):
-        unit = panel.unit_of_rows()
-        who = panel.place // (len(panel.units) * panel.samples)
-        part = part_of[unit]
         chosen = []
-        for arm in range(len(panel.arms)):
-            mine = who == arm
-            fit_rows = panel.rows[mine & (part == fit)]
-            rows = panel.rows[mine & (part == select)]
+        for arm, key in enumerate(panel.arms):
+            parts = []
+            for part in (fit, select):
+                rows, unit = _rows_of(panel, part_of, arm, part, every=every)
+                cut = [tuple(x[rows] for x in pair) for pair in (inside, errors)]
+                parts.append(Controlled(values[rows], unit, int((part_of == part).sum()), cut[0], cut[1]))
             lost = rows[unknown[rows]]
             if len(lost):
                 notes.problems += records.problem(
                     np.sort(units.layout.order[lost]),
                     lambda _: "the risk under control is undefined for this record: a cell is missing",
                 )
-            scores = values[fit_rows]
-            scores = scores[~np.isnan(scores)]
-            endpoints = (
-                _endpoints(scores, sign, bool(in_range[panel.rows[mine]].all()))
-                if spec.candidates.endpoints
-                else None
-            )
+            scores = parts[0].score[~np.isnan(parts[0].score)]
+            endpoints = _endpoints(scores, sign) if spec.candidates.endpoints else None
             taus = thresholds.candidates(scores, spec.candidates.midpoints, endpoints)
-            inside_fit = zero[0][fit_rows] & ~np.isnan(values[fit_rows])
-            support = (values[fit_rows][inside_fit][None, :] < taus[:, None]).sum(axis=1)
-            chosen.append(
-                Arm(
-                    taus,
-                    Controlled(
-                        values[rows],
-                        _within(unit[mine & (part == select)], part_of, select),
-                        int((part_of == select).sum()),
-                        (zero[0][rows], one[0][rows]),
-                        (zero[1][rows], one[1][rows]),
-                    ),
-                    support,
-                    len(fit_rows),
-                    tuple(naive),
-                )
-            )
+            if not len(taus):
+                idle.append(" ".join((*key, *([panel.dataset] if panel.dataset is not None else []))))
+            chosen.append(Arm(taus, parts[1], parts[0], tuple(naive)))
         out.append(tuple(chosen))
+    if idle and any(rule.rule != "naive" for rule in rules):
+        notes.warn(
+            (*PATH, "candidates"),
+            f"no score in `{spec.candidates.part}` to make candidates of, so nothing will be deployed: "
+            f"{', '.join(idle[:3])}{f' and {len(idle) - 3} more' if len(idle) > 3 else ''}",
+        )
     return out
 
 
-def _endpoints(scores: np.ndarray, sign: float, probabilities: bool) -> tuple[float, float] | None:
-    """0 and 1 for probabilities; otherwise the smallest and the largest score of the fit part."""
-    if probabilities:
-        return (0.0, 1.0) if sign > 0 else (-1.0, 0.0)
-    return (float(scores.min()), float(scores.max())) if len(scores) else None
-
-
-def _within(unit: np.ndarray, part_of: np.ndarray, part: int) -> np.ndarray:
-    """Indices of units within their part."""
+def _rows_of(
+    panel: Panel, part_of: np.ndarray, arm: int, part: int, *, every: bool
+) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of an arm in a part, and the place of their units within it."""
+    unit = panel.unit_of_rows()
+    mine = (panel.place // (len(panel.units) * panel.samples) == arm) & (part_of[unit] == part)
+    if not every:
+        mine &= panel.place % panel.samples == 0
     place = np.cumsum(part_of == part) - 1
-    found: np.ndarray = place[unit]
-    return found
+    return panel.rows[mine], place[unit[mine]]
+
+
+def _endpoints(fit: np.ndarray, sign: float) -> tuple[float, float] | None:
+    """0 and 1 where all (signed) scores of the fit part are probabilities, otherwise their least and largest.
+
+    Read from the fit part alone, as the whole family is; without a fit score there is nothing to read.
+    """
+    if not len(fit):
+        return None
+    low, high = float(fit.min()), float(fit.max())
+    first, last = (0.0, 1.0) if sign > 0 else (-1.0, 0.0)
+    return (first, last) if first <= low and high <= last else (low, high)

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from prereg import draws, split
-from prereg.errors import InputError, Problem, suggestion
+from prereg.errors import InputError, PreregError, Problem, listed, suggestion
 from prereg.expression.rows import TRUTH, Cells
-from prereg.panels import Layout, Panel, RowTable, lay_out
+from prereg.panels import Layout, Panel, RowTable, SeveralValuesError, lay_out
 from prereg.plan import Sample
 from prereg.records import Column, as_text
 from prereg.resolve.columns import row_names
@@ -18,6 +18,7 @@ from prereg.resolve.columns import row_names
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from prereg.errors import Place
     from prereg.protocol import Protocol
     from prereg.records import Records
     from prereg.resolve.columns import Columns
@@ -38,28 +39,83 @@ class Units:
 def resolve_units(protocol: Protocol, records: Records, columns: Columns, notes: Notes) -> Units:
     """Lay the kept rows out, split the units, and plan the draws."""
     data = protocol.data
-    layout = lay_out(
-        records,
-        columns.kept,
-        [columns.cells[name] for name in data.arm],
-        columns.cells[data.unit],
-        columns.cells[data.dataset] if data.dataset else None,
-        columns.text(data.sample) if data.sample else None,
-        data.units,
-        data.arm,
-        data.unit,
-    )
+    try:
+        layout = lay_out(
+            records,
+            columns.kept,
+            [columns.cells[name] for name in data.arm],
+            columns.cells[data.unit],
+            columns.cells[data.dataset] if data.dataset else None,
+            columns.text(data.sample) if data.sample else None,
+            data.units,
+            data.arm,
+            data.unit,
+            data.dataset or "dataset",
+            data.sample or "sample",
+        )
+    except PreregError as error:
+        notes.stop_if_broken()  # with a broken `where` it is not known which records are meant
+        raise type(error)(
+            *[
+                x if x.place else Problem(x.message, notes.places(("data", "units"), key=True))
+                for x in error.problems
+            ]
+        ) from None
+    _guards(protocol, layout, notes)
     _fill(layout, columns, protocol)
     _certified_is_answered(layout, records, columns, notes)
-    parts, part_of = _parts(protocol, layout, columns, notes)
+    told = _Told(notes, records, layout)
+    parts, part_of = _parts(protocol, layout, columns, notes, told)
     degenerate = {}
     if protocol.policies.degenerate:
         degenerate = _degenerate(protocol, layout, notes)
-    if notes.problems:
-        raise InputError(*notes.problems)
-    _no_empty_part(protocol, layout, parts, part_of, notes)
-    samples = _samples(protocol, layout, columns, parts, part_of, notes)
+    if not notes.problems:
+        _no_empty_part(protocol, layout, parts, part_of, notes)
+    samples = _samples(protocol, layout, columns, parts, part_of, notes, told)
     return Units(layout, degenerate, parts, part_of, samples)
+
+
+@dataclass(frozen=True, eq=False)
+class _Told:
+    """Problems of values per unit, told where the record stands."""
+
+    notes: Notes
+    records: Records
+    layout: Layout
+
+    def stop(self, error: InputError, path: Path) -> NoReturn:
+        """Raise everything noted so far, and these problems."""
+        for found in error.problems:
+            message, place = found.message, found.place or self.notes.places(path)
+            if isinstance(error, SeveralValuesError):
+                place = self._place(error.row)
+                if error.other is not None:
+                    message = message.replace(" elsewhere;", f" at {self._place(error.other)};")
+            self.notes.problems.append(Problem(message, place))
+        self.notes.stop_if_broken()
+        raise error
+
+    def _place(self, row: int) -> Place:
+        return self.records.place(int(self.layout.order[row]))
+
+
+def _guards(protocol: Protocol, layout: Layout, notes: Notes) -> None:
+    arms = list(dict.fromkeys(arm[0] for p in layout.panels for arm in p.arms))
+    guards = protocol.data.guards or ()
+    for i, name in enumerate(guards):
+        if name not in arms:
+            path: Path = ("data", "guards", i) if len(guards) > 1 else ("data", "guards")
+            hint = suggestion(name, arms) or f"; arms: {listed(arms)}"
+            notes.problem(path, f"no arm is called `{name}`{hint}")
+
+
+def _known(names: Sequence[str], section: str, key: str, columns: Columns, notes: Notes) -> tuple[str, ...]:
+    """The columns among some names; the others are noted."""
+    for i, name in enumerate(names):
+        if name not in columns.kinds:
+            path: Path = (section, key, i) if len(names) > 1 else (section, key)
+            notes.problem(path, columns.unknown(name))
+    return tuple(name for name in names if name in columns.cells)
 
 
 def _fill(layout: Layout, columns: Columns, protocol: Protocol) -> None:
@@ -93,18 +149,18 @@ def _certified_is_answered(layout: Layout, records: Records, columns: Columns, n
 
 
 def _parts(
-    protocol: Protocol, layout: Layout, columns: Columns, notes: Notes
+    protocol: Protocol, layout: Layout, columns: Columns, notes: Notes, told: _Told
 ) -> tuple[tuple[str, ...], tuple[np.ndarray, ...]]:
     spec = protocol.split
     if spec is None:
         return (), tuple(np.zeros(len(p.units), dtype=np.int64) for p in layout.panels)
-    names = [("column", (spec.column,)), ("group", (spec.group,)), ("stratify", spec.stratify or ())]
-    for key, wanted in names:
-        for name in wanted:
-            if name is not None and name not in columns.cells:
-                notes.problem(("split", key), f"unknown column `{name}`{suggestion(name, columns.kinds)}")
-    if notes.problems:
-        raise InputError(*notes.problems)
+    column, group = (
+        _known((name,) if name is not None else (), "split", key, columns, notes)
+        for key, name in (("column", spec.column), ("group", spec.group))
+    )
+    stratify = _known(spec.stratify or (), "split", "stratify", columns, notes)
+    if spec.column is not None and not column:
+        notes.stop_if_broken()  # the parts are not known
     path: Path = ("split",)
     per_panel: list[list[str]] = []
     try:
@@ -118,13 +174,13 @@ def _parts(
             parts = tuple(name for name, _ in shares)
             path = ("split", "parts")
             for panel in layout.panels:
-                strata = _joined(panel, columns, spec.stratify or (), "the stratum")
+                strata = _joined(panel, columns, stratify, "the stratum")
                 groups = None
-                if spec.group is not None:
-                    groups = panel.by_unit(spec.group, _cut(panel, columns, spec.group), "the group")
+                if group:
+                    groups = panel.by_unit(group[0], _cut(panel, columns, group[0]), "the group")
                 found = split.assign(
                     panel.units,
-                    strata if spec.stratify else None,
+                    strata if stratify else None,
                     shares,
                     spec.seed or 0,
                     panel.dataset,
@@ -132,13 +188,9 @@ def _parts(
                 )
                 per_panel.append(found)
     except InputError as error:
-        notes.problems += [x if x.place else Problem(x.message, notes.places(path)) for x in error.problems]
-        raise InputError(*notes.problems) from None
+        told.stop(error, path)
     if spec.default is not None and spec.default not in parts:
-        notes.problem(
-            ("split", "default"),
-            f"there is no part `{spec.default}`{suggestion(spec.default, parts)}; parts: {', '.join(parts)}",
-        )
+        notes.problem(("split", "default"), no_part(spec.default, parts))
     codes = {name: i for i, name in enumerate(parts)}
     return parts, tuple(np.array([codes[x] for x in found], dtype=np.int64) for found in per_panel)
 
@@ -152,6 +204,12 @@ def _joined(panel: Panel, columns: Columns, names: Sequence[str], what: str) -> 
     """Several columns per unit as one text (joined by NUL, so that no two pairs meet)."""
     found = [panel.by_unit(name, _cut(panel, columns, name), what) for name in names]
     return ["\0".join(values) for values in zip(*found, strict=True)] if found else [""] * len(panel.units)
+
+
+def no_part(name: object, parts: Sequence[str]) -> str:
+    """What to say of a name that is no part."""
+    known = f"parts: {listed(parts)}" if parts else "there is no `split`"
+    return f"there is no part `{name}`{suggestion(str(name), parts) or '; ' + known}"
 
 
 def _no_empty_part(
@@ -174,29 +232,19 @@ def _samples(
     parts: tuple[str, ...],
     part_of: tuple[np.ndarray, ...],
     notes: Notes,
+    told: _Told,
 ) -> dict[tuple[int, int], Sample]:
     spec = protocol.resampling
     chosen = set(parts)
+    stratify: tuple[str, ...] = ()
+    cluster: tuple[str, ...] = ()
     if spec is not None:
-        for key, names in (
-            ("stratify", spec.stratify or ()),
-            ("cluster", (spec.cluster,) if spec.cluster else ()),
-        ):
-            for name in names:
-                if name not in columns.cells:
-                    notes.problem(
-                        ("resampling", key), f"unknown column `{name}`{suggestion(name, columns.kinds)}"
-                    )
-        if spec.parts is not None:
-            for name in spec.parts:
-                if name not in parts:
-                    known = f"; parts: {', '.join(parts)}" if parts else "; there is no `split`"
-                    notes.problem(
-                        ("resampling", "parts"), f"there is no part `{name}`{suggestion(name, parts)}{known}"
-                    )
-            chosen = set(spec.parts)
-    if notes.problems:
-        raise InputError(*notes.problems)
+        stratify = _known(spec.stratify or (), "resampling", "stratify", columns, notes)
+        cluster = _known((spec.cluster,) if spec.cluster else (), "resampling", "cluster", columns, notes)
+        for name in spec.parts or ():
+            if name not in parts:
+                notes.problem(("resampling", "parts"), no_part(name, parts))
+        chosen = set(spec.parts or parts)
     samples: dict[tuple[int, int], Sample] = {}
     lonely: dict[str, None] = {}
     for i, panel in enumerate(layout.panels):
@@ -204,13 +252,11 @@ def _samples(
         clusters: list[str] | None = None
         if spec is not None:
             try:
-                strata = _joined(panel, columns, spec.stratify or (), "the stratum")
-                if spec.cluster is not None:
-                    clusters = panel.by_unit(spec.cluster, _cut(panel, columns, spec.cluster), "the cluster")
+                strata = _joined(panel, columns, stratify, "the stratum of resampling")
+                if cluster:
+                    clusters = panel.by_unit(cluster[0], _cut(panel, columns, cluster[0]), "the cluster")
             except InputError as error:
-                path: Path = ("resampling",)
-                notes.problems += [Problem(x.message, notes.places(path)) for x in error.problems]
-                raise InputError(*notes.problems) from None
+                told.stop(error, ("resampling",))
         for code in range(max(len(parts), 1)):
             units = np.flatnonzero(part_of[i] == code)
             part = parts[code] if parts else None
@@ -226,11 +272,8 @@ def _samples(
                         None if clusters is None else [clusters[u] for u in units],
                     )
                 except InputError as error:
-                    notes.problems += [
-                        Problem(x.message, notes.places(("resampling", "cluster"))) for x in error.problems
-                    ]
-                    raise InputError(*notes.problems) from None
-                if (plan.sizes == 1).any() and spec.stratify:
+                    told.stop(error, ("resampling", "cluster"))
+                if (plan.sizes == 1).any() and stratify:
                     lonely[part or "the units"] = None
             samples[i, code] = Sample(units, plan)
     if lonely:
@@ -244,6 +287,7 @@ def _samples(
 def _degenerate(protocol: Protocol, layout: Layout, notes: Notes) -> dict[str, tuple[Panel, ...]]:
     """Per degenerate policy one panel per dataset: answers everything, or nothing, and certifies nothing."""
     path: Path = ("policies", "degenerate")
+    before = len(notes.problems)
     table = layout.panels[0].table
     if not {"answered", "certified"} & set(table.columns):
         notes.problem(
@@ -255,7 +299,7 @@ def _degenerate(protocol: Protocol, layout: Layout, notes: Notes) -> dict[str, t
     for name in protocol.policies.degenerate:
         if any(arm[0] == name for p in layout.panels for arm in p.arms):
             notes.problem(path, f"an arm is called `{name}`; the degenerate policy needs the name for itself")
-    if notes.problems:
+    if len(notes.problems) > before:
         return {}
     return {
         name: tuple(_degenerate_panel(panel, name) for panel in layout.panels)
