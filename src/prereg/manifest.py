@@ -56,7 +56,9 @@ def verify(project: Project, entries: Sequence[dict[str, Any]]) -> None:
             lost.append(Problem("registered, but no such file", Place(name)))
             continue
         except InputError as error:  # what was a file is a folder, a pipe, or a link out of the project
-            changed += [Problem(f"changed since it was registered: {p.message}", Place(name)) for p in error.problems]
+            changed += [
+                Problem(f"changed since it was registered: {p.message}", Place(name)) for p in error.problems
+            ]
             continue
         if sha256 != entry["sha256"]:
             hint = " (only the line endings differ)" if _line_endings(path, entry, size) else ""

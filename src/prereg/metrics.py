@@ -69,6 +69,8 @@ class Kind:
     undefined_when: str
     validate: Callable[[Mapping[str, Any]], object] = len
     """Called with the options; a ValueError says what is wrong with them."""
+    caution: str = ""
+    """What a reader of its intervals must know."""
 
     def parameter(self, name: str) -> Parameter | None:
         """Return the parameter of that name."""
@@ -253,6 +255,7 @@ _BY_CATEGORY = (
 )
 _GRID = Parameter("grid", "decimal", 0.01, least=0.0001, most=0.5)
 _MARGIN = Parameter("weights", "choice", "margin", choices=("margin", "none"))
+_CONVEX = "convex in the category means, so that its bootstrap is biased upward and the interval may exclude the point"
 _NO_CATEGORY = _NO_ROWS + ", or a category without rows (empty_category)"
 
 
@@ -263,6 +266,7 @@ def _category_kind(  # noqa: PLR0917
     more: tuple[Parameter, ...] = (),
     most: float = math.inf,
     validate: Callable[[Mapping[str, Any]], object] = len,
+    caution: str = "",
 ) -> Kind:
     """A diagnostic over categories: the same arguments, another function of their sums."""
     return Kind(
@@ -276,6 +280,7 @@ def _category_kind(  # noqa: PLR0917
         reads=reads,
         undefined_when=_NO_CATEGORY,
         validate=validate,
+        caution=caution,
     )
 
 
@@ -333,6 +338,7 @@ _CATEGORIES = (
         "pvc over the positive margin g > t + 1/2, weighted by 2/(g - 1/2)",
         (_GRID, _MARGIN),
         validate=categories.lines,
+        caution=_CONVEX,
     ),
     _category_kind(
         "pm_cpvc_vus",
@@ -340,6 +346,7 @@ _CATEGORIES = (
         "cpvc over the positive margin g > t + 1/2, weighted by 2/(g - 1/2)",
         (_GRID, _MARGIN),
         validate=categories.lines,
+        caution=_CONVEX,
     ),
     _category_kind(
         "pm_sc_vus",
@@ -347,6 +354,7 @@ _CATEGORIES = (
         "sample complexity 300 + 100 cpvc over the positive margin",
         (_GRID,),
         validate=categories.lines,
+        caution=_CONVEX,
     ),
 )
 

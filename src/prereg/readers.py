@@ -23,7 +23,7 @@ from prereg import formats
 from prereg.errors import InputError, MissingError, Place, Problem
 from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.numerals import LARGEST, shown
-from prereg.records import Column, Records, text_cells
+from prereg.records import Column, Records, coded, text_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -378,7 +378,7 @@ def _text_column(
             },
         )
     composed = {x: unicodedata.normalize("NFC", x) if x else None for x in distinct}
-    return Column(TEXT, text_cells(map(composed.__getitem__, cells)), odd)
+    return Column(TEXT, coded(cells, composed), odd)
 
 
 def _exact_number(cell: str) -> bool:

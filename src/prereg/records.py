@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -11,7 +11,7 @@ from prereg.errors import Place, Problem
 from prereg.expression.rows import TEXT, Cells
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _SHOWN = 3
 
@@ -57,11 +57,16 @@ class Records:
 def text_cells(values: Iterable[str | None]) -> Cells:
     """Texts as codes into their sorted levels; -1 is missing."""
     values = list(values)
-    known = set(values)
-    levels = tuple(sorted(v for v in known if v is not None))
+    return coded(values, {v: v for v in set(values)})
+
+
+def coded(values: Sequence[Any], texts: Mapping[Any, str | None]) -> Cells:
+    """Values as codes into the sorted levels of their texts, each value's text looked up once; None is missing."""
+    levels = tuple(sorted({v for v in texts.values() if v is not None}))
     place: dict[str | None, int] = {v: i for i, v in enumerate(levels)}
     place[None] = -1
-    codes = np.fromiter(map(place.__getitem__, values), dtype=np.int64, count=len(values))[None, :]
+    code = {value: place[text] for value, text in texts.items()}
+    codes = np.fromiter(map(code.__getitem__, values), dtype=np.int64, count=len(values))[None, :]
     missing = codes < 0
     return Cells(TEXT, codes, missing if missing.any() else None, levels)
 

@@ -11,7 +11,19 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from prereg import canonical, findings, formats, judge, ledger, manifest, registration, results, table, trace
+from prereg import (
+    canonical,
+    findings,
+    formats,
+    judge,
+    ledger,
+    manifest,
+    registration,
+    results,
+    surface,
+    table,
+    trace,
+)
 from prereg.attempts import begin
 from prereg.differences import changes
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
@@ -163,6 +175,9 @@ def _execute(
     chosen_thresholds = trace.to_bytes(plan)
     if chosen_thresholds is not None:
         tables["thresholds.csv"] = chosen_thresholds
+    surfaces = surface.to_bytes(prepared)
+    if surfaces is not None:
+        tables["surfaces.csv"] = surfaces
     return findings.content_of(registered, plan, found, judgements, tables), tables
 
 

@@ -39,7 +39,8 @@ def rows(plan: Plan, estimate: Estimate) -> Iterator[list[str]]:
     yield ["policy", *factors, *ENDS]
     for name, metric in plan.metrics.items():
         detail = estimate.details[name, None]
-        excluded = plan.environment.metrics[name].excluded
+        known = plan.environment.metrics.get(name)
+        excluded = known.excluded if known is not None else frozenset()
         yield from _metric(plan, factors, metric, metric.axes, detail, None, excluded)
         for which, axes in metric.degenerate.items():
             yield from _metric(plan, factors, metric, axes, estimate.details[name, which], which, frozenset())

@@ -275,6 +275,8 @@ def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
         "time": registered.envelope.get("time", ""),
         "arm": protocol["data"]["arm"][0],
         "degenerate": protocol["policies"]["degenerate"],
+        "metrics": protocol["metrics"],
+        "level": (protocol["resampling"] or {}).get("level", 0.95),
     }
     folder = project.results(registered.id) / registered.short
     text = table_text(project, folder, "policies.csv", content)

@@ -146,11 +146,51 @@ def show_ledger(
         sheet.print(verdict_table(ordered(guards), "Guards (known answers, outside the counts)"))
     _reports(sheet, content)
     if policies is not None:
+        _wilson(sheet, policies, stored)
         _degenerate(sheet, policies, stored)
     _explain(sheet, every)
+    _caution(sheet, every, stored)
     _dropped(sheet, content)
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
+
+
+def _wilson(sheet: Sheet, policies: str, stored: dict[str, Any]) -> None:
+    """Rates with the interval of Wilson (1927): for readers, it never decides."""
+    names = [m["name"] for m in stored["metrics"] if m["show"] == "wilson"]
+    rows = [r for r in csv.DictReader(io.StringIO(policies)) if r["metric"] in names]
+    if not rows:
+        return
+    from prereg.intervals import wilson  # numpy, which a table without rates need not pay
+
+    level = stored["level"]
+    table = Table(f"Rates, with Wilson intervals at level {level:g}")
+    for name in ("metric", "policy", "rate", "of", "interval"):
+        table.add_column(name)
+    for row in rows:
+        counted = f"{row['numerator']}/{row['denominator']}"
+        interval = "⊥"
+        if row["value"]:
+            low, high = wilson(int(row["numerator"]), int(row["denominator"]), level)
+            interval = f"[{low:.3f}, {high:.3f}]"
+        rate = f"{float(row['value']):.3f}" if row["value"] else f"⊥ {row['reason']}"
+        table.add_row(row["metric"], Text(row["policy"]), rate, counted, interval)
+    sheet.print()
+    sheet.print(table)
+
+
+def _caution(sheet: Sheet, predictions: list[dict[str, Any]], stored: dict[str, Any]) -> None:
+    """What a reader of an interval must know of the metrics behind it."""
+    if not any(
+        p.get("interval") or any(leg.get("interval") for leg in p.get("legs") or []) for p in predictions
+    ):
+        return
+    from prereg.metrics import KINDS
+
+    for m in stored["metrics"]:
+        kind = KINDS.get(m["kind"])
+        if kind is not None and kind.caution:
+            sheet.print(Text(f"{m['name']} ({m['kind']}): {kind.caution}"))
 
 
 def _degenerate(sheet: Sheet, policies: str, stored: dict[str, Any]) -> None:
@@ -250,9 +290,7 @@ def show_registration(sheet: Sheet, registered: Registration) -> None:
         units: dict[str, int] = {}
         for entry in split["counts"]:
             units[entry["part"]] = units.get(entry["part"], 0) + entry["units"]
-        sheet.print(
-            Text("parts    " + ", ".join(f"{part}: {count} units" for part, count in units.items()))
-        )
+        sheet.print(Text("parts    " + ", ".join(f"{part}: {count} units" for part, count in units.items())))
     drawn = protocol["resampling"]
     if drawn:
         sheet.print(Text(f"resamples {drawn['resamples']}, seed {drawn['seed']}, level {drawn['level']:g}"))

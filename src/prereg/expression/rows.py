@@ -368,6 +368,38 @@ class Compiler:
 
         return kind, evaluate
 
+    def otherwise(self, node: syntax.Call) -> tuple[str, Callable[[Table], Cells]]:
+        """`otherwise(x, y)`: x, and y where x is missing."""
+        kinds = [self._any(x) for x in node.arguments]
+        if BROKEN in (kinds[0][0], kinds[1][0]):
+            return BROKEN, _broken
+        if TEXT in (kinds[0][0], kinds[1][0]):
+            first, second = (self._as(TEXT, n, *k)[1] for n, k in zip(node.arguments, kinds, strict=True))
+            return TEXT, lambda table: _instead(*_shared([first(table), second(table)]))
+        kind = TRUTH if kinds[0][0] == kinds[1][0] == TRUTH else NUMBER
+        x, y = (self._as(kind, n, *k)[1] for n, k in zip(node.arguments, kinds, strict=True))
+        return kind, lambda table: _instead(x(table), y(table))
+
+    def majority(self, node: syntax.Call) -> tuple[str, Callable[[Table], Cells]]:
+        """`majority(a, b, c)`: the text most of the columns hold; missing votes do not count, a tie is missing."""
+        votes = [self._typed(TEXT, x) for x in node.arguments]
+
+        def evaluate(table: Table) -> Cells:
+            cells = _shared([vote(table) for vote in votes])
+            levels = cells[0].levels
+            count = np.zeros(
+                (len(levels), *np.broadcast_shapes(*(c.data.shape for c in cells))), dtype=np.int64
+            )
+            for c in cells:
+                for code in range(len(levels)):
+                    count[code] += (c.data == code) & ~c.missing_mask()
+            most = count.max(axis=0, initial=0)
+            unclear = (most == 0) | ((count == most).sum(axis=0) > 1)
+            winner = np.where(unclear, -1, count.argmax(axis=0) if levels else -1)
+            return Cells(TEXT, winner, unclear if unclear.any() else None, levels)
+
+        return TEXT, evaluate
+
     def number_function(self, node: syntax.Call) -> tuple[str, Callable[[Table], Cells]]:
         """`abs`, `ln`, `exp`, `sqrt`."""
         operand = self._typed(NUMBER, node.arguments[0])
@@ -395,11 +427,13 @@ class Compiler:
         return NUMBER, evaluate
 
     def flip(self, node: syntax.Call) -> tuple[str, Callable[[Table], Cells]]:
-        """`flip(x, p, seed)`: x turned round with probability p, drawn once per unit.
+        """`flip(x, p, seed)`: x turned round with probability p, drawn once per unit; a number becomes 1 - x.
 
         `flip(x, p, seed, column)` draws once per unit and value of the column (an arm, a judge).
         """
-        operand = self._typed(TRUTH, node.arguments[0])
+        source, operand = self._any(node.arguments[0])
+        kind = NUMBER if source == NUMBER else TRUTH  # 0, 1/2 and 1 are correctness with ties
+        operand = self._as(kind, node.arguments[0], source, operand)[1]
         share = self._literal(node.arguments[1], "the probability")
         seed = self._whole(node.arguments[2], "the seed", 0, 2**53)
         by: tuple[str, ...] = ()
@@ -420,9 +454,11 @@ class Compiler:
             cells = operand(table)
             words = table.words("flip", seed, by)
             turned = np.ones(words.shape, dtype=bool) if bound >= 2**64 else words < np.uint64(bound)
-            return Cells(TRUTH, cells.data ^ turned[None, :], cells.missing)
+            if kind == TRUTH:
+                return Cells(TRUTH, cells.data ^ turned[None, :], cells.missing)
+            return Cells(NUMBER, np.where(turned[None, :], 1.0 - cells.data, cells.data), cells.missing)
 
-        return TRUTH, evaluate
+        return kind, evaluate
 
     def random_partition(self, node: syntax.Call) -> tuple[str, Callable[[Table], Cells]]:
         """`partition(n, seed)`: units in a seeded order, cut into n runs of equal size; numbered from 0."""
@@ -443,6 +479,8 @@ _FUNCTIONS: dict[
     "defined": (1, 1, Compiler.defined),
     "undefined": (1, 1, Compiler.defined),
     "if": (3, 3, Compiler.choose),
+    "otherwise": (2, 2, Compiler.otherwise),
+    "majority": (2, 20, Compiler.majority),
     "abs": (1, 1, Compiler.number_function),
     "ln": (1, 1, Compiler.number_function),
     "exp": (1, 1, Compiler.number_function),
@@ -515,6 +553,24 @@ def _same_text(op: str, x: Cells, y: Cells) -> Cells:
     b = np.array([levels[v] for v in y.levels] + [-1], dtype=np.int64)[y.data]
     same = a == b
     return Cells(TRUTH, same if op == "==" else ~same, _either(x.missing, y.missing))
+
+
+def _shared(many: list[Cells]) -> list[Cells]:
+    """Text cells recoded into the sorted levels of all of them."""
+    levels = tuple(sorted({level for cells in many for level in cells.levels}))
+    place = {level: i for i, level in enumerate(levels)}
+    return [
+        _recode(cells, np.array([place[level] for level in cells.levels], dtype=np.int64), levels)
+        for cells in many
+    ]
+
+
+def _instead(x: Cells, y: Cells) -> Cells:
+    """x, and y where x is missing."""
+    gone = x.missing_mask()
+    data = np.where(gone, y.data, x.data)
+    missing = gone & y.missing_mask()
+    return Cells(x.kind, data, missing if missing.any() else None, x.levels)
 
 
 def _per_level(cells: Cells, function: Callable[[str], object], kind: type) -> Cells:

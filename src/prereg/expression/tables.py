@@ -32,7 +32,11 @@ def parser() -> Lark:
     if made_of != _made_of(grammar):
         return build(grammar)
     load: Any = Lark._load_from_dict  # noqa: SLF001
-    loaded: Lark = load(_whole_keys(stored["data"]), _whole_keys(stored["memo"]))
+    table = stored["data"]["parser"]["parser"]
+    # JSON knows only texts as keys; these are whole numbers.
+    table["states"] = {int(k): {int(t): v for t, v in row.items()} for k, row in table["states"].items()}
+    table["tokens"] = {int(k): v for k, v in table["tokens"].items()}
+    loaded: Lark = load(stored["data"], {int(k): v for k, v in stored["memo"].items()})
     return loaded
 
 
@@ -58,13 +62,6 @@ def _made_of(grammar: str) -> dict[str, str]:
     import lark
 
     return {"lark": lark.__version__, "grammar": hashlib.sha256(grammar.encode()).hexdigest()}
-
-
-def _whole_keys(tree: Any) -> Any:
-    """JSON knows only texts as keys; those of the tables are whole numbers."""
-    if isinstance(tree, dict):
-        return {int(k) if k.isdigit() else k: _whole_keys(v) for k, v in tree.items()}
-    return [_whole_keys(v) for v in tree] if isinstance(tree, list) else tree
 
 
 if __name__ == "__main__":

@@ -36,6 +36,8 @@ if TYPE_CHECKING:
 COMMON = ("part", "among", "per", "each", "show")
 VALUE = "value"
 TAU = "tau"
+HALF = 0.5
+SHOWN = {"wilson": "rate", "surface": "volume over a grid"}
 
 
 def metric_parts(spec: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
@@ -202,11 +204,7 @@ class _Resolver:
             repeats.append(Repeat(tuple(values.values()), among, arguments, options))
         per, categories = self._per(spec, path)
         part = self._part(spec, path)
-        show = spec.get("show")
-        if show is not None and show != "wilson":
-            notes.problem((*path, "show"), f"`show`: found {spoken(show)}, expected `wilson`")
-        if show == "wilson" and kind.name != "rate":
-            notes.problem((*path, "show"), "a Wilson interval belongs to a rate")
+        show = self._show(kind, spec, path)
         read = frozenset().union(*(repeat.columns for repeat in repeats))
         stale = read & self.columns.stale
         if stale and self.gated:
@@ -235,6 +233,22 @@ class _Resolver:
             all_samples=kind.samples == "all" or self.protocol.data.samples == "all",
             show=show,
         )
+
+    def _show(self, kind: Kind, spec: Mapping[str, Any], path: Path) -> str | None:
+        show = spec.get("show")
+        where: Path = (*path, "show")
+        if show is None:
+            return None
+        if show not in SHOWN:
+            known = " or ".join(f"`{x}`" for x in SHOWN)
+            self.notes.problem(
+                where, f"`show`: found {spoken(show)}, expected {known}{suggestion(str(show), SHOWN)}"
+            )
+        elif (show == "wilson") != (kind.name == "rate") or (
+            show == "surface" and kind.parameter("grid") is None
+        ):
+            self.notes.problem(where, f"`show: {show}` belongs to a {SHOWN[show]}")
+        return str(show)
 
     def _each(self, spec: Mapping[str, Any], path: Path) -> Each:
         """The factors that `each` adds, with their values as text."""
@@ -324,6 +338,19 @@ class _Resolver:
         axes = self.axes(Each(), by_policy=True)
         self.known[TAU] = language.Metric(axes, attribute=True)
         self.plans[TAU] = MetricPlan(TAU, None, axes, {}, by_policy=True, attribute=True)
+
+    def other_ties(self, plan: MetricPlan) -> MetricPlan | None:
+        """The same metric with ties treated the other way, shown beside it where there are any."""
+        if plan.kind is None or (p := plan.kind.parameter("ties")) is None or "drop" not in p.choices:
+            return None
+        table = self.units.layout.panels[0].table
+        cells = [repeat.arguments["correct"].evaluate(table) for repeat in plan.repeats]
+        if not any(((c.data == HALF) & ~c.missing_mask()).any() for c in cells):
+            return None
+        chosen = plan.repeats[0].options.get("ties", p.default)
+        other = next(c for c in p.choices if c != chosen)
+        repeats = tuple(replace(r, options={**r.options, "ties": other}) for r in plan.repeats)
+        return replace(plan, name=f"{plan.name} (ties: {other})", repeats=repeats, show=None)
 
     def _range(self, plan: MetricPlan) -> ranges.Range:
         if plan.kind is None:
@@ -459,6 +486,10 @@ def resolve_metrics(
         if inner.problems:
             environment = replace(environment, broken=environment.broken | {name})
     ordered = {name: resolver.plans[name] for name in protocol.metrics if name in resolver.plans}
+    for plan in list(ordered.values()):
+        other = resolver.other_ties(plan)
+        if other is not None:
+            ordered[other.name] = other
     if thresholds is not None:
         ordered[TAU] = resolver.plans[TAU]
     return ordered, environment

@@ -1,0 +1,47 @@
+"""surfaces.csv: the counts behind the volumes over accuracy bar and calibration bound, for plotting."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING
+
+from prereg.kernels.categories import Categories
+from prereg.table import factors_of, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from prereg.estimate import Prepared
+    from prereg.plan import MetricPlan
+
+
+def to_bytes(prepared: Prepared) -> bytes | None:
+    """The whole file, with line feeds; None where no metric says `show: surface`."""
+    chosen = [m for m in prepared.plan.metrics.values() if m.show == "surface"]
+    if not chosen:
+        return None
+    out = io.StringIO()
+    writer = csv.writer(out, lineterminator="\n")
+    writer.writerow(["policy", *factors_of(prepared.plan), "metric", "at_least", "within", "pvc", "cpvc"])
+    for metric in chosen:
+        writer.writerows(_rows(prepared, metric))
+    return out.getvalue().encode()
+
+
+def _rows(prepared: Prepared, metric: MetricPlan) -> Iterator[list[str]]:
+    factors = factors_of(prepared.plan)
+    keys = iter(metric.axes.keys)
+    for piece in prepared.pieces[metric.name, None]:
+        kernel = piece.kernel
+        if not isinstance(kernel, Categories):
+            raise AssertionError(metric.name)
+        pvc, cpvc = kernel.surface()
+        for p in range(len(pvc)):
+            known = dict(zip(metric.axes.factors, next(keys), strict=True))
+            cells = [known.get(f, "") for f in factors]
+            label = " ".join(x for x in cells if x)
+            for g in range(kernel.grid + 1):
+                for t in range(kernel.grid + 1):
+                    lines = [number(g / kernel.grid), number(t / kernel.grid)]
+                    yield [label, *cells, metric.name, *lines, str(pvc[p, g]), str(cpvc[p, g, t])]
