@@ -11,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import itertools
 import math
+from collections import Counter
 from decimal import Decimal, localcontext
 from fractions import Fraction
 
@@ -239,24 +240,31 @@ def quantile(values, q):
 
 
 def moments(x, y):
-    n = len(x)
-    a, b = sum(x) / Fraction(n), sum(y) / Fraction(n)
-    sxy = sum((i - a) * (j - b) for i, j in zip(x, y, strict=True))
-    return sxy, sum((i - a) ** 2 for i in x), sum((j - b) ** 2 for j in y)
+    """n times the sums of products and squares about the means."""
+    n, sx, sy = len(x), sum(x), sum(y)
+    products = ((x, y, sx * sy), (x, x, sx * sx), (y, y, sy * sy))
+    return [n * sum(a * b for a, b in zip(p, q, strict=True)) - means for p, q, means in products]
 
 
 def pearson(x, y):
     if len(x) < 3:
         return "too_few_pairs"
     sxy, sxx, syy = moments(x, y)
-    return sxy / root(sxx * syy) if sxx and syy else "constant"
+    return sxy / root(Fraction(sxx * syy)) if sxx and syy else "constant"
+
+
+def doubled_ranks(values):
+    """Twice the average ranks: whole numbers."""
+    times = Counter(values)
+    rank, below = {}, 0
+    for value in sorted(times):
+        rank[value] = 2 * below + times[value] + 1
+        below += times[value]
+    return [rank[v] for v in values]
 
 
 def spearman(x, y):
-    def ranks(values):
-        return [Fraction(2 * sum(v < w for v in values) + sum(v == w for v in values) + 1, 2) for w in values]
-
-    return pearson(ranks(x), ranks(y))
+    return pearson(doubled_ranks(x), doubled_ranks(y))
 
 
 def kendall(x, y):
@@ -274,7 +282,7 @@ def slope(y, x):
     if len(x) < 3:
         return "too_few_pairs"
     sxy, sxx, syy = moments(x, y)
-    return sxy / sxx if sxx and syy else "constant"
+    return Fraction(sxy) / sxx if sxx and syy else "constant"
 
 
 def sd(values):

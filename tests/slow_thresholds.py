@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 from fractions import Fraction
+from itertools import pairwise
 
 
 @functools.cache
@@ -29,10 +30,14 @@ def floor_of(alpha, delta, least=25):
 def family(fit, most, endpoints):
     """Midpoints of neighbouring distinct scores, at most `most` of them, and the endpoints; rising."""
     distinct = sorted({Fraction(s) for s in fit if s is not None})
-    middle = [(a + b) / 2 for a, b in zip(distinct, distinct[1:], strict=False)]
+    middle = [(a + b) / 2 for a, b in pairwise(distinct)]
     if len(middle) > most:
         last = len(middle) - 1
-        places = [math.floor(Fraction(i * last, most - 1) + Fraction(1, 2)) for i in range(most)] if most > 1 else [0]
+        places = (
+            [math.floor(Fraction(i * last, most - 1) + Fraction(1, 2)) for i in range(most)]
+            if most > 1
+            else [0]
+        )
         middle = [middle[i] for i in places]
     ends = []
     if endpoints and distinct:

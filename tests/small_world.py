@@ -256,9 +256,7 @@ def slow(node, world, row, policy=frozenset()):
             )
         case syntax.Within(operand=x, low=low, high=high):
             a, lo, hi = of(x), of(low), of(high)
-            return _and(
-                [None if None in (a, lo) else a - lo >= 0, None if None in (a, hi) else a - hi <= 0]
-            )
+            return _and([None if None in (a, lo) else a - lo >= 0, None if None in (a, hi) else a - hi <= 0])
         case syntax.Negation(operand=x):
             value = of(x)
             return None if value is None else not value

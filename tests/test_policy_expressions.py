@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from small_world import NAN, Values, World, slow
 
 from prereg.expression import syntax
 from prereg.expression.ranges import COUNT, UNIT, Range
 from prereg.expression.terms import Result
+from small_world import NAN, Values, World, slow
 
 RUNS, GATES = ("knn-30", "svc", "7"), ("none", "0.5", "0.8")
 
@@ -21,12 +21,12 @@ RUNS, GATES = ("knn-30", "svc", "7"), ("none", "0.5", "0.8")
 def world(**more):
     """Three runs by three gates; `ece` has no gate; svc at 0.8 answers nothing."""
     precision = {
-        (r, g): [0.5 + 0.1 * i + 0.05 * j, 0.5, 0.25]
-        for i, r in enumerate(RUNS)
-        for j, g in enumerate(GATES)
+        (r, g): [0.5 + 0.1 * i + 0.05 * j, 0.5, 0.25] for i, r in enumerate(RUNS) for j, g in enumerate(GATES)
     }
     precision["svc", "0.8"] = [None, None, 0.5]
-    recall = {(r, g): [1.0 - 0.1 * i - 0.2 * j, 0.5, 0.75] for i, r in enumerate(RUNS) for j, g in enumerate(GATES)}
+    recall = {
+        (r, g): [1.0 - 0.1 * i - 0.2 * j, 0.5, 0.75] for i, r in enumerate(RUNS) for j, g in enumerate(GATES)
+    }
     metrics = {
         "precision": Values(
             ("run", "gate"),
@@ -34,7 +34,9 @@ def world(**more):
             range=UNIT,
             degenerate={"always": ((), {(): [0.0, 0.0, 0.0]}), "never": ((), {(): [None, None, None]})},
         ),
-        "recall": Values(("run", "gate"), recall, range=UNIT, degenerate={"always": ((), {(): [1.0, 1.0, 1.0]})}),
+        "recall": Values(
+            ("run", "gate"), recall, range=UNIT, degenerate={"always": ((), {(): [1.0, 1.0, 1.0]})}
+        ),
         "ece": Values(("run",), {(r,): [0.1 * (i + 1), 0.2, 0.3] for i, r in enumerate(RUNS)}, range=UNIT),
         "wins": Values(("run",), {(r,): [float(10 * i), 1.0, 2.0] for i, r in enumerate(RUNS)}, range=COUNT),
         "tau": Values(
@@ -114,14 +116,22 @@ def test_a_factor_value_is_a_decimal_however_it_is_spelt(spelling):
         ("precision[svcc]", "svcc", "no policy of `precision` is called `svcc`; did you mean `svc`?"),
         ("precision[gte=0.5]", "gte=0.5", "unknown factor `gte`; did you mean `gate`?"),
         ("ece[gate=0.5]", "gate=0.5", "`ece` does not depend on `gate`, or it was selected already"),
-        ("precision[svc, run=svc]", "run=svc", "`precision` does not depend on `run`, or it was selected already"),
+        (
+            "precision[svc, run=svc]",
+            "run=svc",
+            "`precision` does not depend on `run`, or it was selected already",
+        ),
         ("precision[run >= svc]", "run >= svc", "`>=` compares numbers; `svc` is none"),
         ("precison[svc]", "precison[svc]", "unknown metric `precison`; did you mean `precision`?"),
         ("gate[0.5]", "gate[0.5]", "`gate` is a factor; select from a metric"),
         ("precision[always, never]", "never", "one degenerate policy at a time"),
         ("ece[always]", "always", "no policy of `ece` is called `always`; that policy has no value of it"),
         ("svc", "svc", "`svc` is a policy, not a metric; write metric[svc], or quote it as a label"),
-        ("always", "always", "`always` is a policy, not a metric; write metric[always], or quote it as a label"),
+        (
+            "always",
+            "always",
+            "`always` is a policy, not a metric; write metric[always], or quote it as a label",
+        ),
     ],
 )
 def test_a_wrong_selection_is_told_at_its_characters(text, at, message):
@@ -140,7 +150,9 @@ def test_a_value_of_two_factors_is_ambiguous():
 
 
 def test_numeric_names_that_are_one_number_must_be_quoted():
-    w = World({"m": Values(("run",), {("1",): [1.0], ("01",): [2.0], ("1_0",): [3.0]})}, {"run": ("1", "01", "1_0")})
+    w = World(
+        {"m": Values(("run",), {("1",): [1.0], ("01",): [2.0], ("1_0",): [3.0]})}, {"run": ("1", "01", "1_0")}
+    )
     assert w.problem("m[1]") == ("1", '`1` may be "1" or "01": quote the one that is meant')
     assert w.value('m["01"]') == 2.0
     assert w.value('m["1_0"]') == 3.0  # no number of the language, so never 10
@@ -157,7 +169,9 @@ def test_excluded_policies_are_absent_and_undefined_by_name():
     assert w.value("undefined(ece[svc])") == 1.0
     assert w.value("mean(precision[svc])") is None
     _, compiler = w.compile("ece[svc]")
-    assert [x.message for x in compiler.warnings] == ["every such policy of `ece` is excluded: this is undefined"]
+    assert [x.message for x in compiler.warnings] == [
+        "every such policy of `ece` is excluded: this is undefined"
+    ]
     _, result = w.result("mean(ece)")
     assert [(int(n[0]), int(u[0])) for n, u in result.facts.counts] == [(2, 0)]
 
@@ -165,10 +179,14 @@ def test_excluded_policies_are_absent_and_undefined_by_name():
 def test_a_selection_of_nothing_is_undefined_and_warned_of():
     w = world()
     term, compiler = w.compile("mean(precision[gate > 5])")
-    assert [x.message for x in compiler.warnings] == ["no policy of `precision` has these values: this is undefined"]
+    assert [x.message for x in compiler.warnings] == [
+        "no policy of `precision` has these values: this is undefined"
+    ]
     assert np.isnan(term.evaluate(w.frame()).data).all()
     for name in ("median", "min", "max", "sum", "sd", "count", "share", "all", "any"):
-        inner = "precision[gate > 5] > 0" if name in ("count", "share", "all", "any") else "precision[gate > 5]"
+        inner = (
+            "precision[gate > 5] > 0" if name in ("count", "share", "all", "any") else "precision[gate > 5]"
+        )
         assert w.value(f"{name}({inner})") is None
     assert w.value("spearman(precision[gate > 5], recall[gate > 5])") is None
     assert w.value("quantile(precision[gate > 5], 0.5)") is None
@@ -207,7 +225,13 @@ def test_a_factor_that_was_selected_is_gone():
 
 @pytest.mark.parametrize(
     "text",
-    ["precision - ece", "spearman(precision, ece)", "precision > ece", "precision > ece and ece > 0", "ece + (precision)"],
+    [
+        "precision - ece",
+        "spearman(precision, ece)",
+        "precision > ece",
+        "precision > ece and ece > 0",
+        "ece + (precision)",
+    ],
 )
 def test_vectors_with_other_free_factors_do_not_align(text):
     at, message = world().problem(text)
@@ -233,7 +257,10 @@ def test_labels_compare_as_texts():
 
 
 def test_a_tie_of_argmin_is_undefined():
-    w = World({"m": Values(("run",), {("a",): [1.0, 1.0, NAN], ("b",): [1.0 + 4e-13, 2.0, NAN]})}, {"run": ("a", "b")})
+    w = World(
+        {"m": Values(("run",), {("a",): [1.0, 1.0, NAN], ("b",): [1.0 + 4e-13, 2.0, NAN]})},
+        {"run": ("a", "b")},
+    )
     assert [w.value('argmin(m) == "a"', row) for row in range(3)] == [None, 1.0, None]
     assert w.reason('argmin(m) == "a"') == ["tie"]
 
@@ -293,7 +320,9 @@ def test_reasons_by_hand():
 
 def test_over_keeps_the_other_factors_and_says_which_it_has():
     w = world()
-    assert w.vector("mean(recall, over=gate)") == pytest.approx({("knn-30",): 0.8, ("svc",): 0.7, ("7",): 0.6})
+    assert w.vector("mean(recall, over=gate)") == pytest.approx(
+        {("knn-30",): 0.8, ("svc",): 0.7, ("7",): 0.6}
+    )
     assert w.vector("count(defined(precision), over=gate)") == {("knn-30",): 3, ("svc",): 2, ("7",): 3}
     assert w.vector("sum(defined(precision), over=gate)") == {("knn-30",): 3, ("svc",): 2, ("7",): 3}
     assert w.vector("all(precision > 0.55, over=gate)") == {("knn-30",): 0, ("svc",): None, ("7",): 1}
@@ -340,7 +369,10 @@ def test_many_digits_and_large_values_do_not_depend_on_the_order_of_policies_or_
         for _ in range(5):
             rng.shuffle(numbers)
             runs = tuple(str(i) for i in range(40))
-            w = World({"m": Values(("run",), {(r,): [v, 1e-3] for r, v in zip(runs, numbers, strict=True)})}, {"run": runs})
+            w = World(
+                {"m": Values(("run",), {(r,): [v, 1e-3] for r, v in zip(runs, numbers, strict=True)})},
+                {"run": runs},
+            )
             seen.add(tuple(w.value(f"{name}(m)") for name in ("mean", "sum", "sd", "median")))
             term, _ = w.compile("mean(m)")
             alone = term.evaluate(w.frame(rows=1, first=False, begin=1)).data
@@ -354,7 +386,11 @@ def test_many_digits_and_large_values_do_not_depend_on_the_order_of_policies_or_
 @pytest.mark.parametrize(
     ("text", "at", "message"),
     [
-        ("mean(ece[svc])", "mean(ece[svc])", "`mean` reduces a vector over policies; this is one value already"),
+        (
+            "mean(ece[svc])",
+            "mean(ece[svc])",
+            "`mean` reduces a vector over policies; this is one value already",
+        ),
         ("count(ece)", "ece", "found a number, expected a truth value"),
         ("ece and ece > 0", "ece", "found a number, expected a truth value"),
         ("spearman(ece)", "spearman(ece)", "`spearman` takes 2 arguments, found 1"),
@@ -365,12 +401,24 @@ def test_many_digits_and_large_values_do_not_depend_on_the_order_of_policies_or_
         ("abs(ece, wins)", "abs(ece, wins)", "`abs` takes 1 arguments, found 2"),
         ("point(ece > 0)", "point(ece > 0)", "`point` stands only in a claim, as a leg of its own"),
         ("if(ece > 0, run, 1)", "if(ece > 0, run, 1)", "`if` chooses between numbers or truth values"),
-        ("support < 0.5", "support", "`support` stands only in `falsified_if`, in one comparison with a number"),
+        (
+            "support < 0.5",
+            "support",
+            "`support` stands only in `falsified_if`, in one comparison with a number",
+        ),
         ("[ece] > 0", "[ece]", "a list stands only after `in`, `within` or as an argument"),
         ("1 / 0", "1 / 0", "this constant is undefined"),
         ("ln(0 - 1)", "ln(0 - 1)", "this constant is undefined"),
-        ("0 < typo < 1", "typo", "unknown metric `typo`; known: precision, recall, ece, wins, tau, run, gate"),
-        ("typo within [0, 1]", "typo", "unknown metric `typo`; known: precision, recall, ece, wins, tau, run, gate"),
+        (
+            "0 < typo < 1",
+            "typo",
+            "unknown metric `typo`; known: precision, recall, ece, wins, tau, run, gate",
+        ),
+        (
+            "typo within [0, 1]",
+            "typo",
+            "unknown metric `typo`; known: precision, recall, ece, wins, tau, run, gate",
+        ),
     ],
 )
 def test_refused_at_their_characters(text, at, message):
@@ -418,8 +466,17 @@ def test_a_value_of_a_degenerate_policy_reads_its_own_metrics():
 
 def test_guards_are_claims_about_known_answers_alone():
     w = world(guards=("svc",))
-    guards = {t: w.compile(t)[0].guard for t in ["ece", "ece[svc]", "ece[run in [svc]]", "ece[7]", "precision[always]"]}
-    assert guards == {"ece": False, "ece[svc]": True, "ece[run in [svc]]": True, "ece[7]": False, "precision[always]": True}
+    guards = {
+        t: w.compile(t)[0].guard
+        for t in ["ece", "ece[svc]", "ece[run in [svc]]", "ece[7]", "precision[always]"]
+    }
+    assert guards == {
+        "ece": False,
+        "ece[svc]": True,
+        "ece[run in [svc]]": True,
+        "ece[7]": False,
+        "precision[always]": True,
+    }
     assert w.compile("ece[svc] + precision[always]")[0].guard is True
     assert w.compile("ece[svc] + ece[7]")[0].guard is False
     assert w.compile("1 + 1")[0].guard is None
@@ -442,7 +499,8 @@ def worlds(draw):
         truth = name == "t"
         element = st.one_of(st.none(), st.sampled_from([0.0, 1.0])) if truth else EIGHTHS
         at = {
-            (key[1], key[0]) if turned else key: draw(st.lists(element, min_size=2, max_size=2)) for key in keys
+            (key[1], key[0]) if turned else key: draw(st.lists(element, min_size=2, max_size=2))
+            for key in keys
         }
         factors = ("gate", "run") if turned else ("run", "gate")
         metrics[name] = Values(factors, at, "truth" if truth else "number")
@@ -467,7 +525,9 @@ def numbers(depth):
 
 def truths(depth):
     if depth == 0:
-        return st.sampled_from(["t", "x > 0.25", "y <= x", "gate >= 0.5", "0 < x <= 0.5", "x within [0, 0.5]"])
+        return st.sampled_from(
+            ["t", "x > 0.25", "y <= x", "gate >= 0.5", "0 < x <= 0.5", "x within [0, 0.5]"]
+        )
     number, inner = numbers(depth - 1), truths(depth - 1)
     return st.one_of(
         inner,
@@ -480,7 +540,9 @@ def truths(depth):
 
 
 def agree(fast, exact):
-    return fast is None if exact is None else fast is not None and fast == pytest.approx(float(exact), abs=1e-9)
+    return (
+        fast is None if exact is None else fast is not None and fast == pytest.approx(float(exact), abs=1e-9)
+    )
 
 
 @given(worlds(), st.one_of(numbers(3), truths(3)))
@@ -512,7 +574,9 @@ def test_random_claims_against_the_slow_evaluator(w, text):
     assert [leg.number for leg in claim.legs] == list(range(len(claim.legs)))
     expected = [slow(syntax.parse(whole), w, row) for row in range(w.rows)]
     assert w.truth(whole) == expected
-    assert [w.value(whole, row) for row in range(w.rows)] == [None if e is None else float(e) for e in expected]
+    assert [w.value(whole, row) for row in range(w.rows)] == [
+        None if e is None else float(e) for e in expected
+    ]
 
 
 @given(worlds(), st.one_of(numbers(2), truths(2)), st.randoms())
@@ -593,7 +657,10 @@ def test_results_carry_facts_at_the_point_alone():
 
 def test_ranges_of_terms_by_hand():
     w = world()
-    ranges = {t: w.compile(t)[0].range for t in ["(1 - precision) + (1 - recall)", "max(wins)", "sum(ece)", "sd(ece)"]}
+    ranges = {
+        t: w.compile(t)[0].range
+        for t in ["(1 - precision) + (1 - recall)", "max(wins)", "sum(ece)", "sd(ece)"]
+    }
     assert ranges == {
         "(1 - precision) + (1 - recall)": Range(0, 2),
         "max(wins)": COUNT,

@@ -61,7 +61,14 @@ def test_functions_are_outer_bounds_of_brute_force(x, y):
                 assert within(max(a, b), ranges.maximum(x, y))
 
 
-COMPARE = {"<": np.less, "<=": np.less_equal, ">": np.greater, ">=": np.greater_equal, "==": np.equal, "!=": np.not_equal}
+COMPARE = {
+    "<": np.less,
+    "<=": np.less_equal,
+    ">": np.greater,
+    ">=": np.greater_equal,
+    "==": np.equal,
+    "!=": np.not_equal,
+}
 
 
 @given(spans(), spans(), st.sampled_from(sorted(COMPARE)))

@@ -12,7 +12,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prereg import values
-from prereg.values import SCALAR, AlignmentError, Axes, as_decimal, decimal_text, meet, positions, rounded, take
+from prereg.values import (
+    SCALAR,
+    AlignmentError,
+    Axes,
+    as_decimal,
+    decimal_text,
+    meet,
+    positions,
+    rounded,
+    take,
+)
 
 NAN = math.nan
 KEYS = [(a, b) for a in "abc" for b in ("0.5", "0.8")]
@@ -85,7 +95,7 @@ def test_other_factors_do_not_meet_and_it_is_said_which():
 # -- decimals --------------------------------------------------------------------------------------------------
 
 
-@given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-10**6, max_value=10**6))
+@given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**6), max_value=10**6))
 def test_a_decimal_has_one_text(value):
     text = decimal_text(value)
     assert as_decimal(text) == value

@@ -12,8 +12,8 @@ for _name in ("OPENBLAS_NUM_THREADS", "OMP_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
 # Looking through every installed distribution for plugins of pydantic takes longer than reading a protocol.
 os.environ.setdefault("PYDANTIC_DISABLE_PLUGINS", "__all__")
-# A command builds what it needs and ends: looking for cycles every 700 objects, and once more among all of them
-# at the end, finds nothing worth the fifth of the time that it takes.
+# A command builds what it needs and ends: looking for cycles every 700 objects, and once more among all of
+# them at the end, finds nothing worth the fifth of the time that it takes.
 gc.set_threshold(100_000, 20, 20)
 atexit.register(gc.freeze)
 

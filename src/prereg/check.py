@@ -137,14 +137,14 @@ def _empty(prepared: Prepared, places: Places) -> list[Problem]:
 def _both_ways(prediction: PredictionPlan, places: Places) -> list[Problem]:
     if prediction.claim.guard:
         return []
-    path = ("predictions", prediction.id, "claim")
+    path = (*prediction.path, "claim")
     can_hold, can_fail = prediction.claim.root.can
     out = []
     if not can_fail:
         out.append(Problem("this claim is true whatever the records say: it cannot fail", places(path)))
     elif not can_hold:
         out.append(Problem("this claim is false whatever the records say: it cannot hold", places(path)))
-    where = ("predictions", prediction.id, "falsified_if")
+    where = (*prediction.path, "falsified_if")
     can = None
     if prediction.support is not None:
         can = support_outcomes(prediction.support)
@@ -171,7 +171,7 @@ def _evidence(prediction: PredictionPlan, prepared: Prepared, places: Places) ->
         return []
     out = []
     for key, claim in _claims(prediction):
-        where = places(("predictions", prediction.id, key))
+        where = places((*prediction.path, key))
         for leg in claim.legs:
             if leg.point_only:
                 continue
@@ -226,7 +226,7 @@ def _resamples(prediction: PredictionPlan, plan: Plan, places: Places) -> list[P
             Problem(
                 f"warning: {plan.resamples} resamples are few for {legs} leg{'s' * (legs > 1)} at level "
                 f"{level:g}: an end of the corrected interval needs at least {int(-(-needed // 1))}",
-                places(("predictions", prediction.id)),
+                places(prediction.path),
             )
         ]
     return []
@@ -240,14 +240,14 @@ def _families(plan: Plan, places: Places) -> list[Problem]:
         if prediction.spec.family is None:
             continue
         families.setdefault(prediction.spec.family, []).append(prediction)
-        where = places(("predictions", prediction.id, "family"))
+        where = places((*prediction.path, "family"))
         if prediction.spec.evidence.kind != "interval":
             out.append(Problem("a family is judged by interval evidence", where))
         if not isinstance(prediction.claim.root, Leg) or prediction.claim.root.op is None:
             out.append(Problem("a member of a family has a single leg", where))
     for name, members in families.items():
         levels = {p.spec.level or default for p in members}
-        where = places(("predictions", members[-1].id, "family"))
+        where = places((*members[-1].path, "family"))
         if len(levels) > 1:
             out.append(
                 Problem(
@@ -258,7 +258,8 @@ def _families(plan: Plan, places: Places) -> list[Problem]:
             least = int(-(-2 * len(members) // (1 - min(levels)))) - 1
             out.append(
                 Problem(
-                    f"{plan.resamples} resamples can never be enough for {len(members)} member{'s' * (len(members) > 1)} at level "
+                    f"{plan.resamples} resamples can never be enough for {len(members)} "
+                    f"member{'s' * (len(members) > 1)} at level "
                     f"{min(levels):g}: at least {least} are needed",
                     where,
                 )

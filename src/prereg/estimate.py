@@ -62,7 +62,7 @@ class Piece:
     unit_rows: np.ndarray | None = None
     """(P, U): rows of each unit in `among`."""
     category: np.ndarray | None = None
-    """(P, U), of a metric with `per`: 1 where the unit has a row of the policy's category, in `among` or not."""
+    """(P, U), with `per`: 1 where the unit has a row of the policy's category, in `among` or not."""
     reselected: Reselected | None = None
     """In place of the kernel, where thresholds are chosen anew in every resample."""
 
@@ -131,7 +131,7 @@ def _evaluated(cache: dict[str, Cells], key: str, evaluate: Callable[[], Cells])
     return cache[key]
 
 
-def _piece(  # noqa: PLR0917
+def _piece(
     plan: Plan, metric: MetricPlan, repeat: Repeat, panel: Panel, index: int, cache: dict[str, Cells]
 ) -> Piece:
     kind = metric.kind

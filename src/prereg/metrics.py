@@ -26,8 +26,8 @@ class Parameter:
     kind: Literal[
         "truth", "number", "unit_interval", "choice", "integer", "decimal", "text", "column", "columns"
     ]
-    """`truth`, `number`, `unit_interval`, `column` and `columns` (a list of them) are read per row; the others
-    are options."""
+    """`truth`, `number`, `unit_interval`, `column` and `columns` (a list of them) are read per row; the
+    others are options."""
     default: str | float | None = None
     """Of an option. A row parameter that is not given reads the column of its own name."""
     choices: tuple[str, ...] = ()
@@ -39,6 +39,8 @@ class Parameter:
     """A row may lack it without making the metric missing: NaN comes after every value."""
     least: float = -math.inf
     """Smallest value of an option."""
+    open_below: bool = False
+    """`least` itself is not allowed."""
     most: float = math.inf
     """Largest value of an option."""
 
@@ -225,7 +227,7 @@ _ALL = (
         (
             Parameter("confidence", "number", missing_last=True),
             Parameter("correct", "truth"),
-            Parameter("coverage", "decimal", required=True, least=0.0, most=1.0),
+            Parameter("coverage", "decimal", required=True, least=0.0, most=1.0, open_below=True),
         ),
         selective.selective_accuracy,
         _UNIT,
@@ -255,11 +257,13 @@ _BY_CATEGORY = (
 )
 _GRID = Parameter("grid", "decimal", 0.01, least=0.0001, most=0.5)
 _MARGIN = Parameter("weights", "choice", "margin", choices=("margin", "none"))
-_CONVEX = "convex in the category means, so that its bootstrap is biased upward and the interval may exclude the point"
+_CONVEX = (
+    "convex in the category means, so that its bootstrap is biased upward and the interval may exclude the point"
+)
 _NO_CATEGORY = _NO_ROWS + ", or a category without rows (empty_category)"
 
 
-def _category_kind(  # noqa: PLR0917
+def _category_kind(
     name: str,
     prepare: Callable[[Rows, Mapping[str, Any]], Kernel],
     reads: str,

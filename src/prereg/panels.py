@@ -382,8 +382,7 @@ def _complete(records: Records, kept: np.ndarray, columns: Sequence[tuple[str, s
         if cells.missing is None:
             continue
         rows = kept[cells.missing[0][kept]]
-        problems += records.problem(
-            rows, lambda _, n=name, r=role: f"column {n}: the cell is empty; every record names its {r}"
-        )  # type: ignore[misc]
+        told = f"column {name}: the cell is empty; every record names its {role}"
+        problems += records.problem(rows, lambda _, told=told: told)
     if problems:
         raise InputError(*problems)

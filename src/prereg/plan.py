@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from prereg.expression.rows import Rows
     from prereg.expression.terms import Term
     from prereg.metrics import Kind
+    from prereg.outcomes import Outcome
     from prereg.panels import Key, Layout, Panel
     from prereg.protocol import Prediction, Protocol
     from prereg.records import Records
@@ -54,7 +55,7 @@ class Each:
 
 @dataclass(frozen=True, eq=False)
 class Repeat:
-    """One reading of the rows by a metric: its expressions and options, with the values of `each` filled in."""
+    """One reading of the rows by a metric: its expressions and options, the values of `each` filled in."""
 
     key: tuple[str, ...]
     among: Rows | None
@@ -147,6 +148,8 @@ class PredictionPlan:
 
     id: str
     spec: Prediction
+    path: tuple[str | int, ...]
+    """Where it was written: with `each` several share one place."""
     claim: Claim
     support: SupportCondition | None = None
     falsifier: Claim | None = None
@@ -199,4 +202,8 @@ class Plan:
     kinds: Mapping[str, str]
     """Kinds of the columns as inferred once."""
     thresholds: ThresholdPlan | None = None
+    outcomes: tuple[Outcome, ...] = ()
+    excluded: tuple[Key, ...] = ()
+    """Policies that `exclude` took out, by the factors of its expression."""
+    excluded_factors: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()

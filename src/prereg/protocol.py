@@ -52,6 +52,11 @@ def _texts(value: object) -> object:
     return tuple(map(_expression, value)) if isinstance(value, tuple) else value
 
 
+def _each(value: object) -> object:
+    # `each: model` means all values of that factor; `{model: [a, b]}` lists them
+    return {value: None} if isinstance(value, str) else value
+
+
 def _evidence(value: object) -> object:
     if isinstance(value, str):
         return {"kind": value}
@@ -102,7 +107,7 @@ Samples = Literal["first", "all", "majority", "mean", "any_true", "all_true"]
 class Section(BaseModel):
     """A part of a protocol: no unknown keys, no change after reading, no silent conversions."""
 
-    # Built when the first protocol is read, once and whole: each section by itself would be built several times.
+    # Built when the first protocol is read, once and whole: sections by themselves would be built several times.
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 
@@ -200,7 +205,7 @@ class Select(Section):
 
 
 class Threshold(Section):
-    """One policy per rule and budget: action 0 on one side of a chosen threshold, the fallback 1 elsewhere."""
+    """One policy per rule and budget: action 0 on one side of a chosen threshold, fallback 1 elsewhere."""
 
     act_below: Expression | None = None
     act_above: Expression | None = None
@@ -280,9 +285,54 @@ class Prediction(Section):
     anticipate: Literal["held", "failed", "falsified", "open"] = "held"
     given: Texts | None = None
     gate: bool = False
+    each: (
+        Annotated[
+            dict[Word, Texts | None],
+            BeforeValidator(_each),
+            WithJsonSchema(
+                {
+                    "anyOf": [
+                        {"type": "string", "description": "a factor: all its values"},
+                        {
+                            "type": "object",
+                            "additionalProperties": {
+                                "type": "array",
+                                "items": {"type": ["string", "number"]},
+                            },
+                        },
+                    ]
+                }
+            ),
+        ]
+        | None
+    ) = None
+    agree: Texts | None = None
     family: Word | None = None
     tier: Literal["primary", "secondary", "exploratory"] = "primary"
     because: str | None = None
+
+
+class Variant(Section):
+    """Another reading of the records under which every prediction is judged too."""
+
+    where: Expression | None = None
+    exclude: Expression | None = None
+    samples: Samples | None = None
+    metrics: dict[Word, dict[str, Any]] = {}
+    let: dict[Word, Expression] = {}
+
+    @model_validator(mode="after")
+    def _something(self) -> Variant:
+        if not self.model_fields_set:
+            raise ValueError("a variant overrides `where`, `exclude`, `samples`, a metric or a `let`")
+        return self
+
+
+class OutcomeRule(Section):
+    """A headline, and the condition on verdicts under which it is the headline."""
+
+    when: Expression
+    then: str
 
 
 class Protocol(Section):
@@ -302,6 +352,8 @@ class Protocol(Section):
     resampling: Resampling | None = None
     predictions: dict[PredictionId, Prediction]
     reports: dict[PredictionId, Expression] = {}
+    variants: dict[Word, Variant] = {}
+    outcomes: tuple[OutcomeRule, ...] = ()
 
 
 def read_protocol(document: Document) -> Protocol:

@@ -41,6 +41,7 @@ def questions(plan: Plan, estimate: Estimate) -> tuple[judge.Question, ...]:
                 gate=spec.gate,
                 family=spec.family,
                 tier=spec.tier,
+                agree=spec.agree or (),
             )
         )
     return tuple(out)

@@ -200,7 +200,7 @@ def _malformed(name: str, error: csv.Error, begin: int, end: int) -> Problem:
             Place(name, begin),
         )
     said = (
-        'after a closing quote a comma or the end of the line is expected; a quote inside a cell is written ""'
+        'after a closing quote a comma or the end of the line is expected; a quote in a cell is written ""'
         if "expected after" in str(error)
         else str(error)
     )
@@ -212,7 +212,8 @@ def _check_header(name: str, header: list[str]) -> None:
         if len(header) == 1 and sign in header[0]:
             raise InputError(
                 Problem(
-                    f"one column, its name holds {spoken}: are they meant to separate? cells are separated by commas",
+                    f"one column, its name holds {spoken}: are they meant to separate? "
+                    "cells are separated by commas",
                     Place(name, 1),
                 )
             )

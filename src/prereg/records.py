@@ -61,7 +61,7 @@ def text_cells(values: Iterable[str | None]) -> Cells:
 
 
 def coded(values: Sequence[Any], texts: Mapping[Any, str | None]) -> Cells:
-    """Values as codes into the sorted levels of their texts, each value's text looked up once; None is missing."""
+    """Values as codes into the sorted levels of their texts, each value looked up once; None is missing."""
     levels = tuple(sorted({v for v in texts.values() if v is not None}))
     place: dict[str | None, int] = {v: i for i, v in enumerate(levels)}
     place[None] = -1

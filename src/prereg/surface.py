@@ -35,7 +35,7 @@ def _rows(prepared: Prepared, metric: MetricPlan) -> Iterator[list[str]]:
     for piece in prepared.pieces[metric.name, None]:
         kernel = piece.kernel
         if not isinstance(kernel, Categories):
-            raise AssertionError(metric.name)
+            raise AssertionError(metric.name)  # noqa: TRY004 - cannot happen
         pvc, cpvc = kernel.surface()
         for p in range(len(pvc)):
             known = dict(zip(metric.axes.factors, next(keys), strict=True))

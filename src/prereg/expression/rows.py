@@ -171,7 +171,9 @@ class Compiler:
             case syntax.Selection():
                 return self._fail("a selection `[ ]` belongs to metrics; rows have columns", node)
             case syntax.Support():
-                return self._fail("`support` is known only to `falsified_if`", node)
+                return self._fail(
+                    "`support` stands only in `falsified_if`, in one comparison with a number", node
+                )
             case _:
                 return self._fail("a list stands only inside `contains_any` or after `in`", node)
 
@@ -381,7 +383,7 @@ class Compiler:
         return kind, lambda table: _instead(x(table), y(table))
 
     def majority(self, node: syntax.Call) -> tuple[str, Callable[[Table], Cells]]:
-        """`majority(a, b, c)`: the text most of the columns hold; missing votes do not count, a tie is missing."""
+        """`majority(a, b, c)`: the text most columns hold; missing votes do not count, a tie is missing."""
         votes = [self._typed(TEXT, x) for x in node.arguments]
 
         def evaluate(table: Table) -> Cells:

@@ -1,9 +1,10 @@
 """Diagnostics of self-evaluation under per-category constraints: PVC, C-PVC and their volumes.
 
-Per category C: accuracy SEA(C), the mean of `correct` (1, 0, or 1/2 for a tie), and the calibration error e(C),
-the distance of the mean confidence from SEA(C).  PVC(g) counts the categories with SEA >= g, C-PVC(g, t) those
-that also have e <= t.  Volumes are trapezoids over a grid of exact decimals; they are sums over categories of a
-function of two whole numbers, floor(M SEA) and ceil(M e) for a grid of step 1/M, so that no grid is walked.
+Per category C: accuracy SEA(C), the mean of `correct` (1, 0, or 1/2 for a tie), and the calibration error
+e(C), the distance of the mean confidence from SEA(C).  PVC(g) counts the categories with SEA >= g, C-PVC(g, t)
+those that also have e <= t.  Volumes are trapezoids over a grid of exact decimals; they are sums over
+categories of a function of two whole numbers, floor(M SEA) and ceil(M e) for a grid of step 1/M, so that no
+grid is walked.
 Correctness and confidences are whole numbers of 1e-9; every comparison with a grid line is one of integers.
 """
 
@@ -50,7 +51,7 @@ class Sums:
         return gap
 
     def levels(self, grid: int) -> tuple[Integers, Integers]:
-        """(R, C, P): floor(M SEA) and ceil(M e) for a grid of step 1/M; 0 and M + 1 where a category is empty."""
+        """(R, C, P): floor(M SEA), ceil(M e) for a grid of step 1/M; 0 and M + 1 where a category is empty."""
         size = np.maximum(self.n, 1) * _UNIT
         level = (self.correct * grid) // size
         distance = -((-self.gap() * grid) // size)
@@ -170,7 +171,8 @@ def calibration_error(rows: Rows, options: Mapping[str, Any]) -> Kernel:
     def value(sums: Sums) -> Floats:
         if by_rows:
             return _ratio(sums.gap().sum(axis=1), sums.n.sum(axis=1))
-        return _added(_ratio(sums.gap(), sums.n)) / max(sums.n.shape[1], 1)
+        mean: Floats = _added(_ratio(sums.gap(), sums.n)) / max(sums.n.shape[1], 1)
+        return mean
 
     return _kernel(rows, options, value)
 
@@ -194,12 +196,13 @@ def pvc(rows: Rows, options: Mapping[str, Any]) -> Kernel:
 
 
 def cpvc(rows: Rows, options: Mapping[str, Any]) -> Kernel:
-    """C-PVC(g, t): the number of categories with SEA >= g (`at_least`) and calibration error <= t (`within`)."""
+    """C-PVC(g, t): number of categories with SEA >= g (`at_least`) and calibration error <= t (`within`)."""
     bar, most = nano(options, "at_least"), nano(options, "within")
 
     def value(sums: Sums) -> Floats:
         good = (sums.correct >= bar * sums.n) & (sums.gap() <= most * sums.n)
-        return good.sum(axis=1).astype(np.float64)
+        number: Floats = good.sum(axis=1).astype(np.float64)
+        return number
 
     return _kernel(rows, options, value)
 
@@ -220,7 +223,8 @@ def pvc_vus(rows: Rows, options: Mapping[str, Any]) -> Kernel:
 
     def value(sums: Sums) -> Floats:
         level, _ = sums.levels(grid)
-        return np.where(sums.n > 0, _heights(level, grid), 0).sum(axis=1) / (2.0 * grid)
+        volume: Floats = np.where(sums.n > 0, _heights(level, grid), 0).sum(axis=1) / (2.0 * grid)
+        return volume
 
     return _kernel(rows, options, value, grid)
 
@@ -231,7 +235,8 @@ def cpvc_vus(rows: Rows, options: Mapping[str, Any]) -> Kernel:
 
     def value(sums: Sums) -> Floats:
         level, distance = sums.levels(grid)
-        return (_heights(level, grid) * _widths(distance, grid)).sum(axis=1) / (4.0 * grid * grid)
+        volume: Floats = (_heights(level, grid) * _widths(distance, grid)).sum(axis=1) / (4.0 * grid * grid)
+        return volume
 
     return _kernel(rows, options, value, grid)
 
@@ -240,8 +245,9 @@ def cpvc_vus(rows: Rows, options: Mapping[str, Any]) -> Kernel:
 def _margin(grid: int, weighted: bool) -> Floats:
     """[N, k]: what a category with floor(M SEA) - M/2 = N and ceil(M e) = k adds in the positive margin.
 
-    The margin is g > t + 1/2, strictly; the weight there is 2/(g - 1/2), or 1.  At g = 1/2 + n/M the lines t of
-    the margin are 0 .. n - 1, of which those from k on count, t = 0 by half; at g = 1 the line counts by half.
+    The margin is g > t + 1/2, strictly; the weight there is 2/(g - 1/2), or 1.  At g = 1/2 + n/M the lines t
+    of the margin are 0 .. n - 1, of which those from k on count, t = 0 by half; at g = 1 the line counts by
+    half.
     """
     half = grid // 2
     table = np.zeros((half + 1, half + 2))
@@ -287,7 +293,7 @@ def pm_cpvc_vus(rows: Rows, options: Mapping[str, Any]) -> Kernel:
 def pm_sc_vus(rows: Rows, options: Mapping[str, Any]) -> Kernel:
     """PM-SC-VUS: the sample complexity 300 + 100 C-PVC over the positive margin (epsilon 0.1, delta 0.05)."""
     grid = lines(options)
-    base = 300.0 * float(_margin(grid, True)[grid // 2, 0])  # noqa: FBT003
+    base = 300.0 * float(_margin(grid, True)[grid // 2, 0])
 
     def value(sums: Sums) -> Floats:
         return base + 100.0 * _in_margin(sums, grid, weighted=True, constrained=True)

@@ -125,10 +125,13 @@ class Panel:
 def rounded(values: Floats) -> Floats:
     """Round to 12 decimals, without a negative zero; where a double has no 12th decimal it stays as it is."""
     with np.errstate(invalid="ignore", over="ignore"):
-        result = np.round(values, 12) + 0.0
-    coarse = np.abs(values) >= _COARSE
-    if coarse.any():
-        result = np.where(coarse, values, result)
+        result = np.round(values, 12)
+    result += 0.0
+    largest = max(
+        np.fmax.reduce(values, axis=None, initial=0.0), -np.fmin.reduce(values, axis=None, initial=0.0)
+    )
+    if largest >= _COARSE:
+        np.copyto(result, values, where=np.abs(values) >= _COARSE)
     return result
 
 
@@ -141,11 +144,13 @@ def estimates(
     """Round `values`, blank the undefined ones, and put them together with their reasons."""
     values = rounded(values)
     for _, mask in undefined:
-        values[mask] = np.nan
+        np.copyto(values, np.nan, where=mask)
     return Estimates(values, undefined, numerator, denominator)
 
 
 def ratio(numerator: Floats, denominator: Floats) -> Floats:
     """Divide; NaN, without a warning, where the denominator is 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(denominator == 0, np.nan, numerator / denominator)
+        result: Floats = numerator / denominator
+    np.copyto(result, np.nan, where=denominator == 0)
+    return result

@@ -51,8 +51,8 @@ class Whole:
     ) -> Floats | npt.NDArray[np.float32]:
         """(R, U) whole weights -> (R, Q): the exact sum where a double holds it, else its rounding.
 
-        float32 where that is exact and needs no further factor. `drawn` bounds the units drawn in one resample,
-        for callers who know it.
+        float32 where that is exact and needs no further factor. `drawn` bounds the units drawn in one
+        resample, for callers who know it.
 
         Raises OverflowError when the weights of one resample sum to 2**27 or more and limbs are needed.
         """
@@ -81,11 +81,11 @@ class Whole:
         while np.abs(rest).max() >= _LIMB:
             limbs.append((rest & (_LIMB - 1)).astype(np.float64))
             rest = rest >> LIMB_BITS
-        total: Floats = weights @ rest.astype(np.float64)
+        total: Floats = np.asarray(weights @ rest.astype(np.float64), dtype=np.float64)
         for limb in reversed(limbs):
             # Shifting is exact and so is each limb's sum. Where the true sum is below 2**53 the additions are
             # exact too: both ways of this function then agree, and blocks may choose differently.
-            total = total * float(_LIMB) + weights @ limb
+            total = total * float(_LIMB) + np.asarray(weights @ limb, dtype=np.float64)
         return total
 
 

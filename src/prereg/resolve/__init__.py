@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prereg.errors import file_order
 from prereg.plan import Plan
-from prereg.resolve.claims import resolve_claims
+from prereg.resolve.claims import resolve_claims, resolve_outcomes
 from prereg.resolve.columns import resolve_columns
 from prereg.resolve.metrics import resolve_metrics
 from prereg.resolve.notes import Notes
@@ -40,7 +40,8 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
     if not settings.factors and (protocol.policies.gate or protocol.policies.threshold):
         notes.stop_if_broken()  # what the policies are is not known
     metrics, environment = resolve_metrics(protocol, records, columns, units, settings, thresholds, notes)
-    predictions, reports = resolve_claims(protocol, environment, metrics, notes)
+    predictions, reports = resolve_claims(protocol, environment, notes)
+    outcomes = resolve_outcomes(protocol, predictions, notes)
     notes.stop_if_broken()
     return Plan(
         protocol=protocol,
@@ -61,5 +62,6 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
         resamples=protocol.resampling.resamples if protocol.resampling else 0,
         kinds=columns.kinds,
         thresholds=thresholds,
+        outcomes=outcomes,
         warnings=tuple(sorted(notes.warnings, key=file_order)),
     )

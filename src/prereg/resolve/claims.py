@@ -7,34 +7,33 @@ from typing import TYPE_CHECKING
 from prereg.errors import suggestion
 from prereg.expression import policies as language
 from prereg.expression.claims import Claim, ClaimCompiler, support_condition
+from prereg.expression.syntax import ExpressionError
+from prereg.outcomes import Outcome, compile_outcome, uncovered
 from prereg.plan import PredictionPlan, ReportPlan
+from prereg.resolve.expand import expand
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     from prereg.expression.syntax import Node
-    from prereg.plan import MetricPlan
     from prereg.protocol import Prediction, Protocol
     from prereg.resolve.notes import Notes, Path
 
 
 def resolve_claims(
-    protocol: Protocol, environment: language.Environment, metrics: Mapping[str, MetricPlan], notes: Notes
+    protocol: Protocol, environment: language.Environment, notes: Notes
 ) -> tuple[tuple[PredictionPlan, ...], tuple[ReportPlan, ...]]:
     """All predictions in the order written, and the reports."""
-    del metrics
     out: list[PredictionPlan] = []
     if not protocol.predictions:
         notes.problem(("predictions",), "a protocol without predictions promises nothing", key=True)
     before: list[str] = []
-    for name, spec in protocol.predictions.items():
-        path: Path = ("predictions", name)
+    predictions = expand(protocol, environment.factors, notes)
+    for one in predictions:
+        name, spec, path = one.id, one.spec, one.path
         plan = _prediction(name, spec, path, protocol, environment, notes)
         for i, given in enumerate(spec.given or ()):
             if given not in before:
                 where: Path = (*path, "given", i) if len(spec.given or ()) > 1 else (*path, "given")
-                known = list(protocol.predictions)
-                later = given in known
+                later = given in [p.id for p in predictions] or given in protocol.predictions
                 hint = "; it must stand before this one" if later else suggestion(given, before)
                 notes.problem(where, f"`given` names an earlier prediction, found `{given}`{hint}")
         before.append(name)
@@ -84,7 +83,34 @@ def _prediction(
                 notes.problem(where, "a condition on `support` needs a `resampling` section")
     if claim is None:
         return None
-    return PredictionPlan(name, spec, claim, support, falsifier)
+    for i, variant in enumerate(spec.agree or ()):
+        if variant not in protocol.variants:
+            hint = (
+                suggestion(variant, protocol.variants)
+                or f"; variants: {', '.join(protocol.variants) or 'none'}"
+            )
+            notes.problem((*path, "agree", i), f"unknown variant `{variant}`{hint}")
+    return PredictionPlan(name, spec, path, claim, support, falsifier)
+
+
+def resolve_outcomes(
+    protocol: Protocol, predictions: tuple[PredictionPlan, ...], notes: Notes
+) -> tuple[Outcome, ...]:
+    """The headline rules, and a warning where they leave a pattern of verdicts without one."""
+    ids = [p.id for p in predictions]
+    out = []
+    for i, rule in enumerate(protocol.outcomes):
+        path: Path = ("outcomes", i, "when")
+        try:
+            out.append(compile_outcome(rule.when, rule.then, ids))
+        except ExpressionError as error:
+            notes.expressions(path, rule.when, [error])
+    if out and len(out) == len(protocol.outcomes):
+        pattern = uncovered(out)
+        if pattern is not None:
+            shown = ", ".join(f"{name} {verdict}" for name, verdict in pattern.items())
+            notes.warn(("outcomes",), f"no outcome covers: {shown}")
+    return tuple(out)
 
 
 def compile_claim(text: str, path: Path, environment: language.Environment, notes: Notes) -> Claim | None:

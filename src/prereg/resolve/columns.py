@@ -122,11 +122,16 @@ def _unknown(name: str, kinds: Mapping[str, str], nested: Sequence[str]) -> str:
 
 def row_names(unit: Cells, dataset: Cells | None) -> list[str]:
     """Per row the name of its unit, with that of its dataset before it where there are several."""
-    units = [unit.levels[i] if i >= 0 else "" for i in unit.data[0].tolist()]
+    units = _texts(unit)
     if dataset is None:
         return units
-    sets = [dataset.levels[i] if i >= 0 else "" for i in dataset.data[0].tolist()]
-    return [f"{s}\0{u}" for s, u in zip(sets, units, strict=True)]
+    return [f"{s}\0{u}" for s, u in zip(_texts(dataset), units, strict=True)]
+
+
+def _texts(cells: Cells) -> list[str]:
+    """Per row the text of a cell; empty where it is missing, whose code is -1."""
+    texts: list[str] = np.array([*cells.levels, ""], dtype=object)[cells.data[0]].tolist()
+    return texts
 
 
 def spread(cells: Cells, rows: int) -> Cells:

@@ -95,7 +95,7 @@ class _Resolver:
         keys = [
             (*arm, *_named(panel), *repeat, *setting, *category)
             for panel in self.units.layout.panels
-            for repeat in each.keys()
+            for repeat in each.keys()  # noqa: SIM118 - no mapping
             for setting in settings
             for category in _categories(per, categories)
             for arm in panel.arms
@@ -115,7 +115,7 @@ class _Resolver:
             keys = [
                 (*_named(panel), *repeat, *category)
                 for panel in panels
-                for repeat in each.keys()
+                for repeat in each.keys()  # noqa: SIM118 - no mapping
                 for category in _categories(per, categories)
             ]
             out[name] = Axes(factors, tuple(keys)) if factors else SCALAR
@@ -212,12 +212,13 @@ class _Resolver:
                 path, f"`{min(stale)}` is derived from what the policies change; write it in the metric"
             )
         by_policy = bool(read & self.settings.changed)
-        if by_policy and self.thresholds is not None and self.thresholds.reselect:
-            if kind.name not in reselect.KINDS or per is not None:
-                notes.problem(
-                    path,
-                    f"with `reselect` a metric that reads `action` is a {' or '.join(reselect.KINDS)}, without `per`",
-                )
+        anew = by_policy and self.thresholds is not None and self.thresholds.reselect
+        if anew and (kind.name not in reselect.KINDS or per is not None):
+            notes.problem(
+                path,
+                f"with `reselect` a metric that reads `action` is a {' or '.join(reselect.KINDS)}, "
+                "without `per`",
+            )
         roles = bool(read & {"answered", "certified"})
         return MetricPlan(
             name=name,

@@ -102,7 +102,7 @@ class Parameters:
         return arguments, options
 
     def _columns(self, p: Parameter, given: Mapping[str, Any], path: Path) -> dict[str, Rows]:
-        """A list of columns, as arguments `name.0`, `name.1`, …"""
+        """A list of columns, as arguments `name.0`, `name.1` and so on."""
         where: Path = (*path, p.name)
         names = given.get(p.name)
         least = 2
@@ -143,10 +143,9 @@ class Parameters:
         if p.kind == "integer" and not isinstance(value, int):
             notes.problem(where, f"`{p.name}`: found {spoken(value)}, expected a whole number")
             return {}
-        if not p.least <= value <= p.most:
-            notes.problem(
-                where, f"`{p.name}`: found {spoken(value)}, expected {p.least:.10g} to {p.most:.10g}"
-            )
+        if not p.least <= value <= p.most or (p.open_below and value == p.least):
+            low = f"more than {p.least:.10g}, up" if p.open_below else f"{p.least:.10g}"
+            notes.problem(where, f"`{p.name}`: found {spoken(value)}, expected {low} to {p.most:.10g}")
             return {}
         return {p.name: as_decimal(repr(value)) if p.kind == "decimal" else value}
 
