@@ -35,7 +35,17 @@ from prereg.questions import questions
 TARGET = 200.0
 PROTOCOLS = Path(__file__).parent.parent / "protocols"
 GATES = (None, 0.5, 0.7, 0.8, 0.9, 0.95)
-METRICS = ("failure", "precision", "recall", "distance", "ece", "aurc", "refusal_index", "ece_head2", "aurc_head2")
+METRICS = (
+    "failure",
+    "precision",
+    "recall",
+    "distance",
+    "ece",
+    "aurc",
+    "refusal_index",
+    "ece_head2",
+    "aurc_head2",
+)
 EDGES = np.arange(1, 10) / 10
 
 
@@ -103,10 +113,18 @@ class Loop:
 
     def policy(self, policy, drawn, drawn_test):
         first, test, refused, wrong = policy
-        answered, certified, decidable = test["answered"][drawn_test], test["certified"][drawn_test], test["decidable"][drawn_test]
+        answered, certified, decidable = (
+            test["answered"][drawn_test],
+            test["certified"][drawn_test],
+            test["decidable"][drawn_test],
+        )
         undecidable = (~decidable).sum()
         failure = (answered & ~certified & ~decidable).sum() / undecidable if undecidable else np.nan
-        answered, certified, decidable = first["answered"][drawn], first["certified"][drawn], first["decidable"][drawn]
+        answered, certified, decidable = (
+            first["answered"][drawn],
+            first["certified"][drawn],
+            first["decidable"][drawn],
+        )
         claims, possible = answered.sum(), decidable.sum()
         # A metric leaves with 12 decimals, so that is what the distance is made of.
         precision = round((answered & certified).sum() / claims, 12) if claims else np.nan
@@ -212,11 +230,17 @@ def main():
         metrics, correlations = max(metrics, a), max(correlations, b)
     loop_time, core_time = statistics.median(slow), statistics.median(fast)
     ratio = loop_time / core_time
-    print(f"core of {prepared.plan.protocol.id}: {len(loop.policies)} policies, {total - 1} resamples, {len(METRICS)} metrics")
-    print(f"  loop  {loop_time:9.3f} s   extrapolated from {options.rounds} x {options.resamples} rows of draws")
+    print(
+        f"core of {prepared.plan.protocol.id}: {len(loop.policies)} policies, {total - 1} resamples, {len(METRICS)} metrics"
+    )
+    print(
+        f"  loop  {loop_time:9.3f} s   extrapolated from {options.rounds} x {options.resamples} rows of draws"
+    )
     print(f"  core  {core_time:9.4f} s   median of {len(fast)}, fastest {min(fast):.4f}")
     print(f"  ratio {ratio:9.0f}     target at least {TARGET:.0f}: {'met' if ratio >= TARGET else 'MISSED'}")
-    print(f"  largest difference: metrics {metrics:.1e}, correlations {correlations:.1e} (at most 1e-12 allowed)")
+    print(
+        f"  largest difference: metrics {metrics:.1e}, correlations {correlations:.1e} (at most 1e-12 allowed)"
+    )
     return 0 if ratio >= TARGET and max(metrics, correlations) <= 1e-12 else 1
 
 

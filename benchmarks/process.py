@@ -78,7 +78,10 @@ def main():
         for told, ours, against, floor, target in pairs:
             for command in (ours, floor):
                 spent(command, folder, environment)
-            times = [(spent(ours, folder, environment), spent(floor, folder, environment)) for _ in range(options.rounds)]
+            times = [
+                (spent(ours, folder, environment), spent(floor, folder, environment))
+                for _ in range(options.rounds)
+            ]
             mine, other = (statistics.median(side) for side in zip(*times, strict=True))
             ratio = mine / other
             met &= ratio <= target

@@ -86,26 +86,45 @@ def nine(confidence):
 
 
 def label_of(row):
-    return int(row["label"] if "label" in row else 1 - row["error"])
+    return nine(row["label"] if "label" in row else 1 - row["error"])
+
+
+def equal_mass(rows, bins):
+    """Rows by confidence, ties as they stand, cut into runs of which the longer ones come first."""
+    ordered = sorted(rows, key=lambda r: nine(r["confidence"]))
+    total, begin = Fraction(0), 0
+    for k in range(bins):
+        size = len(rows) // bins + (k < len(rows) % bins)
+        run = ordered[begin : begin + size]
+        total += abs(sum((label_of(r) - nine(r["confidence"]) for r in run), Fraction(0)))
+        begin += size
+    assert begin == len(rows)
+    return total / len(rows)
 
 
 def ece(rows, options):
     if not rows:
         return "vacuous"
     bins = options.get("bins", 10)
-    right = options.get("edges", "right_closed") == "right_closed"
+    if options.get("binning") == "equal_mass":
+        return equal_mass(rows, bins)
+    edges = options.get("edges", "right_closed")
+    right = edges == "right_closed"
     total, placed = Fraction(0), 0
     for k in range(bins):
         low, high = Fraction(k, bins), Fraction(k + 1, bins)
+        if edges == "linspace":
+            low, high = (Fraction(float(x)) for x in np.linspace(0, 1, bins + 1)[k : k + 2])
         inside = []
         for r in rows:
             c = nine(r["confidence"])
+            exactly, c = c, Fraction(float(c)) if edges == "linspace" else c  # floats against floats
             if right:
                 belongs = low < c <= high or (k == 0 and c == 0)
             else:
                 belongs = low <= c < high or (k == bins - 1 and c == 1)
             if belongs:
-                inside.append(label_of(r) - c)
+                inside.append(label_of(r) - exactly)
         placed += len(inside)
         total += abs(sum(inside, Fraction(0)))
     assert placed == len(rows)
@@ -182,16 +201,161 @@ def refusal_index(rows, options):
     return math.copysign(math.sqrt(Fraction(sxy * sxy, sxx * syy)), sxy)
 
 
+# --- over categories: the grid is walked, line by line -----------------------------------------------------
+
+
+def of_categories(rows, options):
+    """[(rows, accuracy, mean confidence)] per category, or the reason why there is none."""
+    if not rows:
+        return "vacuous"
+    if options.get("ties") == "drop":
+        rows = [r for r in rows if r["correct"] != 0.5]
+    out = []
+    for code in options["levels"]["groups"]:
+        inside = [r for r in rows if r["groups"] == code]
+        if not inside:
+            return "empty_category"
+        sums = [sum(nine(r[name]) for r in inside) for name in ("correct", "confidence")]
+        out.append((len(inside), sums[0] / len(inside), sums[1] / len(inside)))
+    return out
+
+
+def over_categories(function):
+    def slowly(rows, options):
+        found = of_categories(rows, options)
+        return found if isinstance(found, str) else function(found, options)
+
+    return slowly
+
+
+@over_categories
+def category_calibration_error(found, options):
+    gaps = [(n, abs(p - a)) for n, a, p in found]
+    if options.get("weights") == "rows":
+        return sum(n * e for n, e in gaps) / sum(n for n, _ in gaps)
+    return sum(e for _, e in gaps) / len(gaps)
+
+
+@over_categories
+def category_brier(found, options):
+    return sum((p - a) ** 2 for _, a, p in found) / len(found)
+
+
+@over_categories
+def worst_category(found, options):
+    if options.get("of") == "calibration_error":
+        return max(abs(p - a) for _, a, p in found)
+    return min(a for _, a, _ in found)
+
+
+@over_categories
+def pvc(found, options):
+    return Fraction(sum(a >= Fraction(options["at_least"]) for _, a, _ in found))
+
+
+@over_categories
+def cpvc(found, options):
+    bar, bound = Fraction(options["at_least"]), Fraction(options["within"])
+    return Fraction(sum(a >= bar and abs(p - a) <= bound for _, a, p in found))
+
+
+def walked(found, options, *, constrained, margin=False, of=lambda count: count):
+    """The double trapezoid over the whole grid of weight(g, t) * of(count(g, t))."""
+    step = Fraction(str(options.get("grid", "0.01")))
+    lines = [k * step for k in range(int(1 / step) + 1)]
+    reached = np.array([[a >= g for g in lines] for _, a, _ in found]).astype(int)
+    close = np.array([[not constrained or abs(p - a) <= t for t in lines] for _, a, p in found]).astype(int)
+    counts = reached.T @ close
+    weighted = options.get("weights", "margin") == "margin"
+    total = Fraction(0)
+    for i, g in enumerate(lines):
+        row = Fraction(0)
+        for j, t in enumerate(lines):
+            if margin and not g > t + Fraction(1, 2):
+                continue
+            row += of(int(counts[i, j])) * (Fraction(1, 2) if t in (0, 1) else 1)
+        weight = 2 / (g - Fraction(1, 2)) if margin and weighted and row else 1
+        total += row * weight * (Fraction(1, 2) if g in (0, 1) else 1)
+    return total * step**2
+
+
+@over_categories
+def pvc_vus(found, options):
+    return walked(found, options, constrained=False)
+
+
+@over_categories
+def cpvc_vus(found, options):
+    return walked(found, options, constrained=True)
+
+
+@over_categories
+def pm_pvc_vus(found, options):
+    return walked(found, options, constrained=False, margin=True)
+
+
+@over_categories
+def pm_cpvc_vus(found, options):
+    return walked(found, options, constrained=True, margin=True)
+
+
+@over_categories
+def pm_sc_vus(found, options):
+    def sample_complexity(count):
+        return math.ceil((count + math.log(20)) / 0.01)
+
+    return walked(found, options, constrained=True, margin=True, of=sample_complexity)
+
+
+# --- raters ------------------------------------------------------------------------------------------------
+
+
+def votes_of(rows):
+    return [[row[name] for name in sorted(row)] for row in rows]
+
+
+def agreement(rows, options):
+    if not rows:
+        return "vacuous"
+    pairs = [a == b for votes in votes_of(rows) for a, b in itertools.combinations(votes, 2)]
+    return Fraction(sum(pairs), len(pairs))
+
+
+def kappa(observed, chance):
+    return "constant" if chance == 1 else (observed - chance) / (1 - chance)
+
+
+def cohen_kappa(rows, options):
+    if not rows:
+        return "vacuous"
+    first, second = zip(*votes_of(rows), strict=True)
+    chance = sum(Fraction(first.count(x) * second.count(x), len(rows) ** 2) for x in {*first, *second})
+    return kappa(agreement(rows, options), chance)
+
+
+def fleiss_kappa(rows, options):
+    if not rows:
+        return "vacuous"
+    every = [v for votes in votes_of(rows) for v in votes]
+    chance = sum(Fraction(every.count(x), len(every)) ** 2 for x in set(every))
+    return kappa(agreement(rows, options), chance)
+
+
 SLOW = {
     "rate": rate, "count": count, "sum": total, "mean": mean, "quantile": quantile, "distinct": distinct,
     "ece": ece, "brier": brier, "auroc": auroc, "aurc": aurc, "eaurc": eaurc,
     "selective_accuracy": selective_accuracy, "refusal_index": refusal_index,
+    "category_calibration_error": category_calibration_error, "category_brier": category_brier,
+    "worst_category": worst_category, "pvc": pvc, "cpvc": cpvc, "pvc_vus": pvc_vus, "cpvc_vus": cpvc_vus,
+    "pm_pvc_vus": pm_pvc_vus, "pm_cpvc_vus": pm_cpvc_vus, "pm_sc_vus": pm_sc_vus,
+    "agreement": agreement, "cohen_kappa": cohen_kappa, "fleiss_kappa": fleiss_kappa,
 }  # fmt: skip
 
 
 def slow(kind, rows, options, weights):
     """Values as floats or reasons, (R, P) nested lists."""
     names = list(rows.arguments)
+    options = {**options, "levels": rows.levels}
     columns = [rows.among, rows.missing, *rows.arguments.values()]
     shape = np.broadcast_shapes(*(c.shape for c in columns))
     among, missing, *values = (np.broadcast_to(c, shape) for c in columns)
@@ -260,7 +424,17 @@ def rows_of(among=None, missing=None, decimals=None, **arguments):
     shape = np.broadcast_shapes(*(v.shape for v in four.values()))
     among = np.ones(shape, bool) if among is None else np.asarray(among, bool).reshape(shape)
     missing = np.zeros(shape, bool) if missing is None else np.asarray(missing, bool).reshape(shape)
-    return Rows(among, missing, four, decimals or {})
+    return Rows(among, missing, four, decimals or {}, levels_of(four))
+
+
+def levels_of(arguments):
+    """The codes that occur, of every column parameter."""
+    found = {}
+    for name, codes in arguments.items():
+        if name == "groups" or name.startswith("raters."):
+            seen = set(codes[~np.isnan(codes)].astype(int).tolist())
+            found[name.partition(".")[0]] = found.get(name.partition(".")[0], set()) | seen
+    return {name: tuple(sorted(codes)) for name, codes in found.items()}
 
 
 def random_rows(kind, rng, shape=(2, 3, 9, 2)):
@@ -286,7 +460,16 @@ def random_rows(kind, rng, shape=(2, 3, 9, 2)):
                 p.alternative_to and p.alternative_to > p.name and rng.random() < 0.5
             ):
                 continue
-            arguments[p.name] = truth(shape) if p.kind == "truth" else grid(settings)
+            if p.name == "groups":
+                arguments[p.name] = (rng.integers(0, rng.integers(1, 4), shape)).astype(float)
+            elif p.kind == "columns":
+                raters = 2 if p.most == 2 else int(rng.integers(2, 5))
+                for i in range(raters):
+                    arguments[f"{p.name}.{i}"] = (3 * rng.random(shape) * rng.random(shape)).astype(int) * 1.0
+            elif p.name in {"correct", "label", "error"} and p.kind == "unit_interval":
+                arguments[p.name] = np.where(rng.random(shape) < 0.2, 0.5, truth(shape))
+            else:
+                arguments[p.name] = truth(shape) if p.kind == "truth" else grid(settings)
     for p in KINDS[kind].parameters:
         if p.alternative_to and not {p.name, p.alternative_to} & set(arguments):
             arguments[p.name] = truth(shape)
@@ -295,7 +478,7 @@ def random_rows(kind, rng, shape=(2, 3, 9, 2)):
     if kind == "selective_accuracy":
         arguments["confidence"][rng.random(settings) < 0.2] = np.nan
     decimals = {"sum": 3, "mean": 3} if rng.random() < 0.5 else {}
-    return Rows(among, missing, arguments, decimals)
+    return Rows(among, missing, arguments, decimals, levels_of(arguments))
 
 
 def random_weights(rng, resamples, units):
@@ -307,8 +490,25 @@ def random_weights(rng, resamples, units):
 OPTIONS = {
     "aurc": [{}, {"ties": "row_order"}, {"ties": "expected"}],
     "eaurc": [{}, {"ties": "row_order"}, {"ties": "expected"}],
-    "ece": [{}, {"bins": 4}, {"bins": 3, "edges": "left_closed"}, {"edges": "left_closed"}],
+    "ece": [
+        {},
+        {"bins": 4},
+        {"bins": 3, "edges": "left_closed"},
+        {"edges": "left_closed"},
+        {"edges": "linspace"},
+        {"binning": "equal_mass"},
+        {"binning": "equal_mass", "bins": 3},
+    ],
     "selective_accuracy": [{"coverage": c} for c in ("0.1", "0.5", "0.8", "1")],
     "quantile": [{"q": q} for q in ("0", "0.25", "0.5", "0.9", "1")],
+    "category_calibration_error": [{}, {"weights": "rows"}, {"ties": "drop"}],
+    "worst_category": [{}, {"of": "calibration_error"}],
+    "pvc": [{"at_least": "0.5"}, {"at_least": "0.75"}],
+    "cpvc": [{"at_least": "0.5", "within": "0.25"}],
+    **{
+        kind: [{"grid": "0.1"}, {"grid": "0.05", "ties": "drop"}]
+        for kind in ("pvc_vus", "cpvc_vus", "pm_pvc_vus", "pm_sc_vus")
+    },
+    "pm_cpvc_vus": [{"grid": "0.1"}, {"grid": "0.05", "weights": "none"}, {"grid": "0.05", "ties": "drop"}],
 }
 CASES = [(kind, options) for kind in KINDS for options in OPTIONS.get(kind, [{}])]

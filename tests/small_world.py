@@ -1,8 +1,8 @@
 """A few policies in memory: what expressions are compiled against and computed from, and a slow evaluator.
 
-Metrics are dictionaries from keys to values (None is undefined).  The slow evaluator computes an expression policy
-by policy from those dictionaries: a metric that has no value for a policy is undefined there.  It knows nothing of
-axes, positions or arrays.
+Metrics are dictionaries from keys to values (None is undefined).  The slow evaluator computes an expression
+policy by policy from those dictionaries: a metric that has no value for a policy is undefined there.  It knows
+nothing of axes, positions or arrays.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ class World:
         return [{1: True, 0: None, -1: False}[int(x)] for x in whole]
 
 
-# -- the slow evaluator ----------------------------------------------------------------------------------------
+# -- the slow evaluator ------------------------------------------------------------------------------------
 
 REDUCING = {"mean", "median", "min", "max", "sum", "count", "share", "all", "any"}
 

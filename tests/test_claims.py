@@ -15,6 +15,7 @@ from prereg.values import SCALAR
 from small_world import Values, World
 
 RUNS, GATES = ("a", "b"), ("none", "0.8")
+REDUCE = "reduce it (all, any, mean, spearman …) or select one policy"
 
 
 def world(**more):
@@ -177,12 +178,12 @@ def test_lets_with_a_problem_of_their_own_are_silent():
         (
             "precision > 0",
             "precision > 0",
-            "a claim is one truth value, this compares 4 policies (run, gate): reduce it (all, any, mean, spearman …) or select one policy",
+            "a claim is one truth value, this compares 4 policies (run, gate): " + REDUCE,
         ),
         (
             "ece[run in [a]] > 0",
             "ece[run in [a]] > 0",
-            "a claim is one truth value, this compares 1 policies (run): reduce it (all, any, mean, spearman …) or select one policy",
+            "a claim is one truth value, this compares 1 policies (run): " + REDUCE,
         ),
         ("mean(ece)", "mean(ece)", "a claim is a truth value: compare it with something"),
         ("1 < 2", "1 < 2", "a claim without a metric says nothing about the records"),
@@ -204,7 +205,7 @@ def test_lets_with_a_problem_of_their_own_are_silent():
         (
             "all(precision > 0 and ece > 0)",
             "precision > 0 and ece > 0",
-            "these parts do not align: only one has the factor `gate`; reduce it (all, any, mean, spearman …) or select one policy",
+            "these parts do not align: only one has the factor `gate`; " + REDUCE,
         ),
         ("point(ece[a] > 0, ece[b] > 0)", "point(ece[a] > 0, ece[b] > 0)", "`point` takes one claim"),
         ("differs(ece[a])", "differs(ece[a])", "`differs` takes two numbers"),
@@ -330,7 +331,7 @@ def test_whether_a_claim_can_come_out_both_ways(text, can):
     assert claim.root.can == can
 
 
-# -- rates for exact tests ---------------------------------------------------------------------------------------
+# -- rates for exact tests ---------------------------------------------------------------------------------
 
 
 def rates(text, lets=None):
@@ -430,7 +431,14 @@ def test_exact_counts_by_hand():
     assert exact("mean(ece) > 0.5", hits, (ONES, ONES)) is None
 
 
-# -- conditions on support ---------------------------------------------------------------------------------------
+def test_rates_of_a_policy_that_is_missing_are_missing():
+    claim, _ = lopsided().claim("all(z > 0.5 and x > 0.5)")
+    z, x = claim.legs
+    assert z.axes.keys == x.axes.keys == (("b",), ("c",), ("a",))
+    assert (z.left.where.tolist(), x.left.where.tolist()) == ([0, 1, -1], [1, -1, 0])
+
+
+# -- conditions on support ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -456,7 +464,7 @@ def test_what_a_condition_on_support_can_be():
     assert support_outcomes(SupportCondition("<=", 1)) == (True, False)
 
 
-# -- policies that a part does not have --------------------------------------------------------------------------
+# -- policies that a part does not have --------------------------------------------------------------------
 
 
 def lopsided():

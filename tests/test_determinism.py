@@ -23,7 +23,7 @@ from prereg.readers import read_records
 from prereg.resolve import resolve
 
 ID = "same-bytes"
-RESAMPLES = 540
+RESAMPLES = 520
 COLUMNS = ["run", "task", "set", "k", "suite", "decidable", "answered", "certified", "conf", "points"]
 METRICS = {
     "precision": {"rate": "certified", "among": "answered"},

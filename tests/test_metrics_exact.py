@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -62,17 +64,17 @@ def test_the_order_of_units_does_not_matter_against_itself(kind, options, seed):
     rng = np.random.default_rng(seed)
     rows = random_rows(kind, rng)
     weights = random_weights(rng, 4, 9)
-    if options.get("ties") == "row_order":
+    if options.get("ties") == "row_order" or "binning" in options:
         # This form depends on the order of tied rows by definition: only without ties is there a property.
         distinct = rng.permutation(rows.among.size).reshape(rows.among.shape) / rows.among.size
-        rows = Rows(rows.among, rows.missing, {**rows.arguments, "confidence": distinct}, rows.decimals)
+        rows = replace(rows, arguments={**rows.arguments, "confidence": distinct})
         weights = np.minimum(weights, 1)
     turn = rng.permutation(9)
-    turned = Rows(
-        rows.among[:, :, turn],
-        rows.missing[:, :, turn],
-        {name: array[:, :, turn] for name, array in rows.arguments.items()},
-        rows.decimals,
+    turned = replace(
+        rows,
+        among=rows.among[:, :, turn],
+        missing=rows.missing[:, :, turn],
+        arguments={name: array[:, :, turn] for name, array in rows.arguments.items()},
     )
     here, there = fast(kind, rows, options, weights), fast(kind, turned, options, weights[:, turn])
     assert here.values.tobytes() == there.values.tobytes()
@@ -87,13 +89,13 @@ def test_a_weight_is_that_many_units_against_itself(kind, options, seed, times):
     rows = random_rows(kind, rng)
     weights = random_weights(rng, 3, 9)
     again = np.repeat(np.arange(9), times)
-    written = Rows(
-        rows.among[:, :, again],
-        rows.missing[:, :, again],
-        {name: array[:, :, again] for name, array in rows.arguments.items()},
-        rows.decimals,
+    written = replace(
+        rows,
+        among=rows.among[:, :, again],
+        missing=rows.missing[:, :, again],
+        arguments={name: array[:, :, again] for name, array in rows.arguments.items()},
     )
-    if options.get("ties") == "row_order":
+    if options.get("ties") == "row_order" or "binning" in options:
         return  # with several samples a unit, the copies of a row are apart
     here, there = fast(kind, rows, options, weights * times), fast(kind, written, options, weights[:, again])
     assert here.values.tobytes() == there.values.tobytes()

@@ -316,14 +316,19 @@ def test_distinct_counts_only_drawn_values_by_hand():
 
 NEUTRAL = {"of": 0.5, "confidence": 0.5, "score": 0.5, "sum": 0.5, "mean": 0.5}
 ZERO_OVER_NOTHING = {"count", "sum", "distinct"}
-OPTIONS = {"selective_accuracy": {"coverage": 0.5}, "quantile": {"q": 0.5}}
+OPTIONS = {
+    "selective_accuracy": {"coverage": 0.5},
+    "quantile": {"q": 0.5},
+    "pvc": {"at_least": 0.5},
+    "cpvc": {"at_least": 0.5, "within": 0.5},
+}
 
 
 def row_arguments(kind):
     chosen = []
     for p in KINDS[kind].parameters:
         if p.of_rows and p.alternative_to not in chosen:
-            chosen.append(p.name)
+            chosen += [f"{p.name}.0", f"{p.name}.1"] if p.kind == "columns" else [p.name]
     return chosen
 
 
@@ -351,7 +356,7 @@ def test_an_empty_cell_that_nobody_flagged_is_missing_all_the_same(kind):
         arguments = {n: np.full((1, 3), NEUTRAL.get(n, 1.0)) for n in names}
         arguments[name][0, 1] = np.nan
         named = reasons(fast(kind, rows_of(**arguments), OPTIONS.get(kind, {}), [[1, 1, 1]]))[0, 0]
-        missing_last = KINDS[kind].parameter(name).missing_last
+        missing_last = KINDS[kind].parameter(name.partition(".")[0]).missing_last
         assert (named == "missing") == (not missing_last)
 
 

@@ -25,7 +25,7 @@ from prereg.resolve import resolve
 
 ARMS = [f"arm{i}" for i in range(8)]
 UNITS = 60
-RESAMPLES = 40
+RESAMPLES = 25
 METRICS = {
     "precision": {"rate": "right", "among": "answered"},
     "recall": {"rate": "answered", "among": "right"},

@@ -64,6 +64,13 @@ def python(code, folder=ROOT):
     return done.stdout
 
 
+def keys(tree):
+    """All keys of a tree of plain values."""
+    if isinstance(tree, dict):
+        return set(tree).union(*map(keys, tree.values()))
+    return set().union(*map(keys, tree)) if isinstance(tree, list) else set()
+
+
 def loaded(arguments, folder=ROOT):
     """The top-level packages that a command loads."""
     code = (
@@ -133,6 +140,20 @@ def test_the_tests_that_invariants_name_exist():
     code = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "tests").glob("*.py"))
     assert [p for p in re.findall(r"`(tests/[\w/]+\.py)`", text) if not (ROOT / p).exists()] == []
     assert [name for name in re.findall(r"`(test_\w+)`", text) if f"def {name}(" not in code] == []
+
+
+def test_file_formats_name_every_key_that_a_run_writes(small):
+    loaded(["run"], small)
+    text = (ROOT / "docs" / "file-formats.md").read_text(encoding="utf-8")
+    named = {word for code in re.findall(r"`([^`\n]+)`", text) for word in re.findall(r"\w+", code)}
+    written = set()
+    for path in small.rglob("*.json"):
+        written |= keys(json.loads(path.read_text(encoding="utf-8")))
+    for path in small.glob("results/small/*/*.csv"):
+        written |= set(path.read_text(encoding="utf-8").splitlines()[0].split(","))
+    # what the language says of `data` and `resampling` is the schema's to tell; kinds and factors have names of their own
+    known = set(json.dumps(protocol_schema()).replace('"', " ").replace(":", " ").split()) | {"system"}
+    assert {key for key in written if key not in named | known} == set()
 
 
 def test_decisions_are_numbered_and_say_what_they_cost():

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from prereg.expression import rows, syntax
+from prereg.expression import syntax
 from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells, Compiler
 from prereg.expression.syntax import parse
 
@@ -382,9 +382,3 @@ def test_random_expressions_against_the_slow_evaluator(columns, text):
         else:
             assert not missing[i]
             assert math.isclose(float(data[i]), float(exact), rel_tol=1e-9, abs_tol=1e-9)
-
-
-def test_functions_of_rows_are_those_of_the_table():
-    assert set(rows.ROW_FUNCTIONS) == set(
-        ["contains_any", "matches", "lower", "length", "defined", "undefined", "if", "otherwise", "majority", "abs", "ln", "exp", "sqrt", "minimum", "maximum", "flip", "partition"]
-    )

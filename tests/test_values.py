@@ -92,7 +92,7 @@ def test_other_factors_do_not_meet_and_it_is_said_which():
     assert (error.value.only_left, error.value.only_right) == (["gate"], ["rule"])
 
 
-# -- decimals --------------------------------------------------------------------------------------------------
+# -- decimals ----------------------------------------------------------------------------------------------
 
 
 @given(st.decimals(allow_nan=False, allow_infinity=False, places=6, min_value=-(10**6), max_value=10**6))
@@ -117,7 +117,7 @@ def test_decimals_by_hand(text, value):
     assert as_decimal(text) == Decimal(value)
 
 
-# -- rounding --------------------------------------------------------------------------------------------------
+# -- rounding ----------------------------------------------------------------------------------------------
 
 
 @given(st.floats(-8191, 8191))
@@ -139,7 +139,7 @@ def test_the_last_bit_of_a_difference_is_gone():
     assert rounded(np.array([(84.4 - 84.1) - 0.3, 0.1 + 0.2 - 0.3, -1e-13])).tolist() == [0, 0, 0]
 
 
-# -- three-valued truth ----------------------------------------------------------------------------------------
+# -- three-valued truth ------------------------------------------------------------------------------------
 
 TRUTHS = (0.0, 1.0, NAN)
 

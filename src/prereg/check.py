@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prereg.analysis import Analysis, analyse
 from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, file_order
 from prereg.estimate import Prepared
 from prereg.expression.claims import Branch, Claim, Fold, Leg, Opposite, support_outcomes
@@ -18,7 +19,7 @@ from prereg.project import near
 from prereg.protocol import Protocol, read_protocol
 from prereg.questions import exact_of
 from prereg.readers import read_records
-from prereg.resolve import resolve
+from prereg.variants import variant_places
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -37,7 +38,7 @@ class Checked:
 
     protocol: Protocol
     document: Document
-    prepared: Prepared
+    analysis: Analysis
     files: tuple[tuple[str, Path], ...]
     name: str
     """The protocol's file, as it is stored and shown."""
@@ -45,7 +46,7 @@ class Checked:
     @property
     def plan(self) -> Plan:
         """The resolved protocol."""
-        return self.prepared.plan
+        return self.analysis.plan
 
     @property
     def warnings(self) -> tuple[Problem, ...]:
@@ -75,15 +76,20 @@ def check(project: Project, path: Path) -> Checked:
     name, document, protocol, files = read(project, path)
     records = read_records(files, protocol.data.column_types())
     try:
-        plan = resolve(protocol, records, document.place)
+        analysis = analyse(protocol, records, document.place)
     except InputError as error:
         raise InputError(*error.problems, *_placeholders(protocol, document.place)) from None
-    prepared = Prepared.of(plan)
-    problems, warnings = findings(prepared, document.place)
+    plan = analysis.plan
+    problems, warnings = findings(analysis.main, document.place)
+    for name, prepared in analysis.variants.items():
+        # what is wrong in the registered reading too is told once
+        more = findings(prepared, variant_places(protocol, name, document.place))
+        problems += [p for p in more[0] if p not in problems]
+        warnings += [p for p in more[1] if p not in warnings]
     if problems:
         raise InputError(*problems)
     object.__setattr__(plan, "warnings", tuple(sorted((*plan.warnings, *warnings), key=file_order)))
-    return Checked(protocol, document, prepared, files, name)
+    return Checked(protocol, document, analysis, files, name)
 
 
 def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Problem]]:

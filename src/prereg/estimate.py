@@ -14,6 +14,7 @@ import numpy as np
 from prereg.expression.claims import Claim, LegValues
 from prereg.expression.rows import TEXT, TRUTH, Cells
 from prereg.expression.terms import Facts, Result
+from prereg.kernels.categories import Categories
 from prereg.metrics import Estimates, Kernel, Rows
 from prereg.panels import ActionTable
 from prereg.parallel import map_blocks
@@ -190,6 +191,8 @@ def _piece(
     kernel = kind.prepare(Rows(inside, missing, arguments, decimals, levels), repeat.options)
     counted = inside | missing
     flat = counted.reshape(shape[0] * shape[1], shape[2], shape[3])
+    if isinstance(kernel, Categories):
+        flat = flat & ~kernel.dropped
     hits = None
     if kind.name == "rate":
         truth = np.broadcast_to(arguments["rate"] != 0, shape) & inside & ~missing
@@ -227,7 +230,7 @@ def _codes(kind: Kind, repeat: Repeat, panel: Panel, cache: dict[str, Cells]) ->
 
 def _used(cells: Cells, panel: Panel) -> tuple[int, ...]:
     """The codes that occur on a panel, on any part and by any arm."""
-    codes = np.unique(np.broadcast_to(cells.data, (1, len(panel.table.names)))[0][panel.rows])
+    codes = np.unique(np.broadcast_to(cells.data, (len(cells.data), len(panel.table.names)))[:, panel.rows])
     return tuple(int(code) for code in codes if code >= 0)
 
 
@@ -386,6 +389,13 @@ class Block:
         """The threshold of every policy, in the direction of the score."""
         del degenerate
         plan = self.prepared.plan
+        if metric.fixed is not None:
+            fixed = rounded(np.broadcast_to(metric.fixed, (self.rows, len(metric.fixed))))
+            if not self.first:
+                return Result(fixed, None)
+            defined = np.zeros(len(metric.fixed), dtype=np.int8)
+            self.details[metric.name, None] = Detail(fixed[0], defined)
+            return Result(fixed, Facts(defined))
         if plan.thresholds is None:
             raise AssertionError(metric.name)
         parts = [self.thresholds(i) for i in range(len(plan.layout.panels))]

@@ -9,31 +9,35 @@ import numpy as np
 
 from prereg import judge, ledger
 from prereg.intervals import percentile_interval
+from prereg.outcomes import headline
 from prereg.values import REASONS
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from prereg.analysis import Judged
     from prereg.estimate import Estimate
     from prereg.plan import Plan
     from prereg.registration import Registration
 
 
 def content_of(
-    registered: Registration,
-    plan: Plan,
-    found: Estimate,
-    judgements: Sequence[judge.Judgement],
-    tables: Mapping[str, bytes],
+    registered: Registration, plan: Plan, judged: Judged, tables: Mapping[str, bytes]
 ) -> dict[str, Any]:
     """The content of the ledger, numbers shortened."""
+    judgements, found = judged.judgements, judged.estimate
     content: dict[str, Any] = {
         "format": ledger.FORMAT,
         "registration": {"id": registered.id, "digest": registered.digest},
         "data": {"files": registered.content["data"]["files"], "arms": _arms(plan)},
         "counts": judge.counts(judgements),
-        "headline": "void" if judge.void(judgements) else None,
+        "headline": _headline(plan, judgements),
         "predictions": [j.to_tree() for j in judgements],
+        "variants": [
+            {"name": name, "counts": judge.counts(each), "predictions": [j.to_tree() for j in each]}
+            for name, each in judged.variants.items()
+        ],
+        "excluded": [dict(zip(plan.excluded_factors, key, strict=True)) for key in plan.excluded],
         "reports": [_report(plan, i, found) for i in range(len(plan.reports))],
         "tables": [
             {"name": name, "sha256": hashlib.sha256(data).hexdigest(), "rows": data.count(b"\n") - 1}
@@ -42,6 +46,14 @@ def content_of(
     }
     short: dict[str, Any] = ledger.shortened(content)
     return short
+
+
+def _headline(plan: Plan, judgements: Sequence[judge.Judgement]) -> str | None:
+    """`void` where a gate was not held; else the first outcome that applies, in the author's words."""
+    if judge.void(judgements):
+        return "void"
+    facts = {j.id: (str(j.verdict), j.surprise) for j in judgements}
+    return headline(plan.outcomes, facts)
 
 
 def _arms(plan: Plan) -> list[dict[str, Any]]:

@@ -22,6 +22,7 @@ from prereg.records import Column, as_text
 from prereg.stored import to_stored
 
 if TYPE_CHECKING:
+    from prereg.analysis import Analysis
     from prereg.check import Checked
     from prereg.draws import Stream
     from prereg.plan import Plan
@@ -55,7 +56,7 @@ def content_of(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any
             "prospective": False,
             "files": manifest.with_rows(entries, plan.records.files),
         },
-        **resolved_of(plan),
+        **resolved_of(checked.analysis),
         "parts": {
             "language": LANGUAGE,
             "metrics": {name: KINDS[name].version for name in kinds},
@@ -64,27 +65,36 @@ def content_of(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any
     }
 
 
-def resolved_of(plan: Plan) -> dict[str, Any]:
+def resolved_of(analysis: Analysis) -> dict[str, Any]:
     """What was inferred or drawn from the records: a run must come to the same."""
+    plan = analysis.plan
     used = sorted(plan.records.columns)
     return {
         "columns": [{"name": name, "type": _public(plan.records.columns[name].kind)} for name in used],
         "factors": [
             {"name": name, "values": list(values)} for name, values in plan.environment.factors.items()
         ],
-        "units": [
-            {
-                "dataset": panel.dataset,
-                **({"arm": list(panel.separate)} if panel.separate else {}),
-                "arms": len(panel.arms),
-                "units": len(panel.units),
-                "samples": panel.samples,
-            }
-            for panel in plan.layout.panels
-        ],
+        "units": _units(plan),
         "split": _split(plan),
         "streams": _streams(plan),
+        "variants": [
+            {"name": name, "units": _units(prepared.plan), "split": _split(prepared.plan)}
+            for name, prepared in analysis.variants.items()
+        ],
     }
+
+
+def _units(plan: Plan) -> list[dict[str, Any]]:
+    return [
+        {
+            "dataset": panel.dataset,
+            **({"arm": list(panel.separate)} if panel.separate else {}),
+            "arms": len(panel.arms),
+            "units": len(panel.units),
+            "samples": panel.samples,
+        }
+        for panel in plan.layout.panels
+    ]
 
 
 def _public(kind: str) -> str:

@@ -38,11 +38,11 @@ class Parameter:
     missing_last: bool = False
     """A row may lack it without making the metric missing: NaN comes after every value."""
     least: float = -math.inf
-    """Smallest value of an option."""
+    """Smallest value of an option, smallest number of `columns`."""
     open_below: bool = False
     """`least` itself is not allowed."""
     most: float = math.inf
-    """Largest value of an option."""
+    """Largest value of an option, largest number of `columns`."""
 
     @property
     def of_rows(self) -> bool:
@@ -169,12 +169,14 @@ _ALL = (
             *_pair("label", "error", "unit_interval"),
             Parameter("bins", "integer", 10, least=1, most=10**6),
             Parameter("edges", "choice", "right_closed", choices=("right_closed", "left_closed", "linspace")),
+            Parameter("binning", "choice", "equal_width", choices=("equal_width", "equal_mass")),
         ),
         calibration.ece,
         _UNIT,
         additive=False,
         samples="some",
-        reads="expected calibration error over equal-width bins (Naeini et al. 2015, Guo et al. 2017)",
+        reads="expected calibration error over equal-width bins, or bins of equally many rows "
+        "(Naeini et al. 2015, Guo et al. 2017)",
         undefined_when=_NO_ROWS,
     ),
     Kind(
@@ -255,10 +257,11 @@ _BY_CATEGORY = (
     Parameter("confidence", "unit_interval"),
     Parameter("ties", "choice", "keep", choices=("keep", "drop")),
 )
-_GRID = Parameter("grid", "decimal", 0.01, least=0.0001, most=0.5)
+_GRID = Parameter("grid", "decimal", 0.01, least=0.001, most=0.5)
 _MARGIN = Parameter("weights", "choice", "margin", choices=("margin", "none"))
 _CONVEX = (
-    "convex in the category means, so that its bootstrap is biased upward and the interval may exclude the point"
+    "convex in the category means, so that its bootstrap is biased upward "
+    "and the interval may exclude the point"
 )
 _NO_CATEGORY = _NO_ROWS + ", or a category without rows (empty_category)"
 
@@ -364,12 +367,16 @@ _CATEGORIES = (
 
 
 def _agreement_kind(
-    name: str, prepare: Callable[[Rows, Mapping[str, Any]], Kernel], reads: str, low: float
+    name: str,
+    prepare: Callable[[Rows, Mapping[str, Any]], Kernel],
+    reads: str,
+    low: float,
+    most: float = math.inf,
 ) -> Kind:
     return Kind(
         name,
         1,
-        (Parameter("raters", "columns", required=True),),
+        (Parameter("raters", "columns", required=True, least=2, most=most),),
         prepare,
         (low, 1.0),
         additive=False,
@@ -381,7 +388,9 @@ def _agreement_kind(
 
 _AGREEMENT = (
     _agreement_kind("agreement", agreement.agreement, "share of pairs of raters with the same label", 0.0),
-    _agreement_kind("cohen_kappa", agreement.cohen_kappa, "Cohen's kappa of two raters (Cohen 1960)", -1.0),
+    _agreement_kind(
+        "cohen_kappa", agreement.cohen_kappa, "Cohen's kappa of two raters (Cohen 1960)", -1.0, most=2
+    ),
     _agreement_kind("fleiss_kappa", agreement.fleiss_kappa, "Fleiss' kappa (Fleiss 1971)", -1.0),
 )
 

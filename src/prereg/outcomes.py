@@ -1,7 +1,7 @@
 """Outcomes: headline rules over verdicts, in the author's words; the first that applies is the headline.
 
 A condition uses held(id), failed(id), falsified(id) and surprise(id), of which several ids must all be so;
-`and`, `or`, `not`, and comparisons of sums of them (true counts 1).  Verdicts are known: nothing is undefined.
+`and`, `or`, `not`, and comparisons of sums of them (true counts 1).  Verdicts are known, none is undefined.
 """
 
 from __future__ import annotations

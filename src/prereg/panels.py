@@ -61,12 +61,16 @@ class RowTable:
         return out
 
     def partition(self, groups: int, seed: int) -> np.ndarray:
-        """A seeded group number per row: units in the order of their keys, cut into runs of equal size."""
-        units = sorted(
-            set(self.names),
-            key=lambda name: (hashlib.sha256(f"{seed}\0partition\0{name}".encode()).digest(), name),
-        )
-        group = {name: float(rank * groups // len(units)) for rank, name in enumerate(units)}
+        """A seeded group number per row: the units of a dataset in key order, cut into equal runs."""
+        members: dict[str, list[str]] = {}
+        for name in dict.fromkeys(self.names):
+            members.setdefault(name.rpartition("\0")[0], []).append(name)
+        group: dict[str, float] = {}
+        for names in members.values():
+            names.sort(
+                key=lambda name: (hashlib.sha256(f"{seed}\0partition\0{name}".encode()).digest(), name)
+            )
+            group.update((name, float(rank * groups // len(names))) for rank, name in enumerate(names))
         return np.array([group[name] for name in self.names])
 
 
@@ -383,6 +387,6 @@ def _complete(records: Records, kept: np.ndarray, columns: Sequence[tuple[str, s
             continue
         rows = kept[cells.missing[0][kept]]
         told = f"column {name}: the cell is empty; every record names its {role}"
-        problems += records.problem(rows, lambda _, told=told: told)
+        problems += records.problem(rows, lambda _: told)  # noqa: B023 - called at once
     if problems:
         raise InputError(*problems)

@@ -91,7 +91,11 @@ class MetricPlan:
     values_of_degenerate: Mapping[str, Term] = field(default_factory=dict)
     show: str | None = None
     attribute: bool = False
-    """`tau`: an attribute of the policy, neither a kind nor a value."""
+    """`tau`, `dropped`: an attribute of the policy or arm, neither a kind nor a value."""
+    fixed: np.ndarray | None = None
+    """(P,): of an attribute that no resample changes."""
+    listed: Axes | None = None
+    """Of a `value`, where policies are excluded: the policies it would have otherwise, for the table."""
     inputs: tuple[str, ...] = ()
     """Of a `value`: the metrics it reads, in the order written."""
 
@@ -203,6 +207,8 @@ class Plan:
     """Kinds of the columns as inferred once."""
     thresholds: ThresholdPlan | None = None
     outcomes: tuple[Outcome, ...] = ()
+    exclude: Term | None = None
+    """The condition under which a policy is excluded, until it has been."""
     excluded: tuple[Key, ...] = ()
     """Policies that `exclude` took out, by the factors of its expression."""
     excluded_factors: tuple[str, ...] = ()

@@ -107,7 +107,7 @@ Samples = Literal["first", "all", "majority", "mean", "any_true", "all_true"]
 class Section(BaseModel):
     """A part of a protocol: no unknown keys, no change after reading, no silent conversions."""
 
-    # Built when the first protocol is read, once and whole: sections by themselves would be built several times.
+    # Built when the first protocol is read, once and whole: by itself each section would be built repeatedly.
     model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
 
 

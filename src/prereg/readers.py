@@ -484,8 +484,10 @@ def _typed_column(
         if rows:
             return None
     spoken_kinds = [_spoken_kind(x) for x in cells]
-    odd = _odd([k or None for k in spoken_kinds], {NUMBER: NUMBER, TRUTH: TRUTH}) if wanted is None else None
-    return Column(TEXT, text_cells(None if x is None else cell_text(x) for x in cells), odd)
+    first = (
+        _odd([k or None for k in spoken_kinds], {NUMBER: NUMBER, TRUTH: TRUTH}) if wanted is None else None
+    )
+    return Column(TEXT, text_cells(None if x is None else cell_text(x) for x in cells), first)
 
 
 def _spoken_kind(value: Any) -> str | None:

@@ -113,6 +113,10 @@ def read(path: Path, name: str) -> Registration:
     protocol = content.get("protocol")
     if not isinstance(protocol, dict) or not isinstance(protocol.get("id"), str):
         raise IntegrityError(Problem("the registered protocol has no id", place))
+    data = content.get("data")
+    files = data.get("files") if isinstance(data, dict) else None
+    if not isinstance(files, list) or not all(map(_is_file, files)):
+        raise IntegrityError(Problem("the registered record files are malformed", place))
     registration = Registration(content, envelope, found, name)
     if path.stem != registration.short or path.parent.name != registration.id:
         raise IntegrityError(
@@ -122,6 +126,11 @@ def read(path: Path, name: str) -> Registration:
             )
         )
     return registration
+
+
+def _is_file(entry: object) -> bool:
+    kinds = {"path": str, "bytes": int, "sha256": str, "rows": int}
+    return isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in kinds.items())
 
 
 def ids(project: Project) -> list[str]:

@@ -15,7 +15,6 @@ from prereg import (
     canonical,
     findings,
     formats,
-    judge,
     ledger,
     manifest,
     registration,
@@ -24,22 +23,19 @@ from prereg import (
     table,
     trace,
 )
+from prereg.analysis import Analysis, analyse, compute
 from prereg.attempts import begin
 from prereg.differences import changes
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
-from prereg.estimate import Prepared, estimate
 from prereg.lock import circumstances, resolved_of
 from prereg.protocol import read_protocol
-from prereg.questions import questions
 from prereg.readers import read_records
-from prereg.resolve import resolve
 from prereg.stored import from_stored, to_stored
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from pathlib import Path
 
-    from prereg.plan import Plan
     from prereg.project import Project
     from prereg.registration import Registration
 
@@ -162,27 +158,24 @@ def _execute(
     stage("hashing records")
     manifest.verify(project, entries)
     stage("reading records")
-    plan = plan_of(project, registered)
-    _as_registered(registered, plan)
-    stage("preparing metrics")
-    prepared = Prepared.of(plan)
+    analysis = analysis_of(project, registered)
+    plan = analysis.plan
+    _as_registered(registered, analysis)
     stage("resampling")
-    found = estimate(prepared, jobs, tick)
-    stage("judging")
-    judgements = judge.judge(questions(plan, found))
+    judged = compute(analysis, jobs, tick)
     manifest.verify(project, entries)
-    tables = {"policies.csv": table.to_bytes(plan, found)}
-    chosen_thresholds = trace.to_bytes(plan)
-    if chosen_thresholds is not None:
-        tables["thresholds.csv"] = chosen_thresholds
-    surfaces = surface.to_bytes(prepared)
-    if surfaces is not None:
-        tables["surfaces.csv"] = surfaces
-    return findings.content_of(registered, plan, found, judgements, tables), tables
+    tables = {"policies.csv": table.to_bytes(plan, judged.estimate)}
+    for name, data in (
+        ("thresholds.csv", trace.to_bytes(plan)),
+        ("surfaces.csv", surface.to_bytes(analysis.main)),
+    ):
+        if data is not None:
+            tables[name] = data
+    return findings.content_of(registered, plan, judged, tables), tables
 
 
-def plan_of(project: Project, registered: Registration) -> Plan:
-    """The plan of a registration, from its stored protocol and the records.
+def analysis_of(project: Project, registered: Registration) -> Analysis:
+    """What a registration comes to, from its stored protocol and the records.
 
     Raises:
         IntegrityError: where the registered protocol no longer resolves.
@@ -197,14 +190,14 @@ def plan_of(project: Project, registered: Registration) -> Plan:
     files = manifest.files_of(project, registered.content["data"]["files"])
     records = read_records(files, protocol.data.column_types())
     try:
-        return resolve(protocol, records, place)
+        return analyse(protocol, records, place)
     except InputError as error:
         raise IntegrityError(*error.problems) from None
 
 
-def _as_registered(registered: Registration, plan: Plan) -> None:
+def _as_registered(registered: Registration, analysis: Analysis) -> None:
     """Columns, factors, units, split and streams must come out as they did when it was locked."""
-    now = resolved_of(plan)
+    now = resolved_of(analysis)
     found = [c for key in now for c in changes(registered.content.get(key), now[key], key)]
     if found:
         raise IntegrityError(

@@ -12,7 +12,7 @@ from prereg.metrics import KINDS
 from prereg.protocol import Protocol, shape_problems
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from prereg.document import Steps, Tree
     from prereg.errors import Place
@@ -20,23 +20,46 @@ if TYPE_CHECKING:
 _SHARED = ("part", "among", "per", "each", "show")
 
 
+# Mappings whose order counts are lists of {name, value}; `*` is every entry of a list or mapping.
+_ORDERED = (
+    ("let",),
+    ("reports",),
+    ("data", "derive"),
+    ("data", "columns"),
+    ("data", "types"),
+    ("split", "parts"),
+    ("predictions", "*", "each"),
+    ("metrics", "*", "each"),
+    ("variants", "*", "let"),
+    ("variants", "*", "metrics", "*", "each"),
+)
+
+
 def to_stored(protocol: Protocol) -> dict[str, Tree]:
     """The tree that is hashed and stored."""
     tree: dict[str, Any] = json.loads(protocol.model_dump_json())
     tree["metrics"] = [_metric(name, spec) for name, spec in protocol.metrics.items()]
     tree["predictions"] = [{"id": name, **spec} for name, spec in tree["predictions"].items()]
-    for section, key in (
-        ("let", None),
-        ("reports", None),
-        ("data", "derive"),
-        ("data", "columns"),
-        ("data", "types"),
-    ):
-        holder, last = (tree, section) if key is None else (tree[section], key)
-        holder[last] = _pairs(holder[last])
-    if tree["split"] is not None and tree["split"]["parts"] is not None:
-        tree["split"]["parts"] = _pairs(tree["split"]["parts"])
+    tree["variants"] = [
+        {"name": name, **spec, "metrics": [_metric(n, m) for n, m in protocol.variants[name].metrics.items()]}
+        for name, spec in tree["variants"].items()
+    ]
+    for path in _ORDERED:
+        _at(tree, path, _pairs)
     return tree
+
+
+def _at(tree: Any, path: tuple[str, ...], change: Callable[[Any], Any]) -> None:
+    """Change what stands at a path, wherever it is there."""
+    first, rest = path[0], path[1:]
+    if first == "*":
+        for entry in tree if isinstance(tree, list) else list(tree.values()):
+            _at(entry, rest, change)
+    elif isinstance(tree, dict) and tree.get(first) is not None:
+        if rest:
+            _at(tree[first], rest, change)
+        else:
+            tree[first] = change(tree[first])
 
 
 def _pairs(mapping: Mapping[str, Any]) -> list[dict[str, Any]]:
@@ -95,14 +118,13 @@ def from_stored(tree: Mapping[str, Any], place: Place) -> Protocol:
     """
     try:
         plain = json.loads(json.dumps(tree))
+        for path in _ORDERED:
+            _at(plain, path, _mapping)
         plain["metrics"] = {m["name"]: _spec(m) for m in plain["metrics"]}
         plain["predictions"] = {p.pop("id"): p for p in plain["predictions"]}
-        for section in ("let", "reports"):
-            plain[section] = _mapping(plain[section])
-        for key in ("derive", "columns", "types"):
-            plain["data"][key] = _mapping(plain["data"][key])
-        if plain["split"] is not None and plain["split"]["parts"] is not None:
-            plain["split"]["parts"] = _mapping(plain["split"]["parts"])
+        plain["variants"] = {v.pop("name"): v for v in plain["variants"]}
+        for variant in plain["variants"].values():
+            variant["metrics"] = {m["name"]: _spec(m) for m in variant["metrics"]}
         return Protocol.model_validate_json(json.dumps(plain))
     except ValidationError as error:
 

@@ -1,4 +1,7 @@
-"""surfaces.csv: the counts behind the volumes over accuracy bar and calibration bound, for plotting."""
+"""surfaces.csv: the counts behind the volumes over accuracy bar and calibration bound, for plotting.
+
+A policy whose volume is undefined has no rows; policies.csv says why.
+"""
 
 from __future__ import annotations
 
@@ -29,19 +32,20 @@ def to_bytes(prepared: Prepared) -> bytes | None:
     return out.getvalue().encode()
 
 
-def _rows(prepared: Prepared, metric: MetricPlan) -> Iterator[list[str]]:
+def _rows(prepared: Prepared, metric: MetricPlan) -> Iterator[list[str | int]]:
     factors = factors_of(prepared.plan)
     keys = iter(metric.axes.keys)
     for piece in prepared.pieces[metric.name, None]:
         kernel = piece.kernel
         if not isinstance(kernel, Categories):
             raise AssertionError(metric.name)  # noqa: TRY004 - cannot happen
-        pvc, cpvc = kernel.surface()
-        for p in range(len(pvc)):
+        grid = [number(k / kernel.grid) for k in range(kernel.grid + 1)]
+        for defined, pvc, cpvc in zip(*kernel.surface(), strict=True):
             known = dict(zip(metric.axes.factors, next(keys), strict=True))
+            if not defined:
+                continue
             cells = [known.get(f, "") for f in factors]
-            label = " ".join(x for x in cells if x)
-            for g in range(kernel.grid + 1):
-                for t in range(kernel.grid + 1):
-                    lines = [number(g / kernel.grid), number(t / kernel.grid)]
-                    yield [label, *cells, metric.name, *lines, str(pvc[p, g]), str(cpvc[p, g, t])]
+            label = " ".join(x for x in cells if x) or "all"
+            for bar, reached, line in zip(grid, pvc.tolist(), cpvc.tolist(), strict=True):
+                head = [label, *cells, metric.name, bar]
+                yield from ([*head, within, reached, both] for within, both in zip(grid, line, strict=True))

@@ -7,13 +7,16 @@ import io
 import math
 from typing import TYPE_CHECKING
 
+import numpy as np
+
+from prereg.estimate import Detail
 from prereg.ledger import DIGITS
 from prereg.values import REASONS, Axes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prereg.estimate import Detail, Estimate
+    from prereg.estimate import Estimate
     from prereg.plan import MetricPlan, Plan
 
 ENDS = ("part", "metric", "value", "numerator", "denominator", "n", "reason")
@@ -41,9 +44,22 @@ def rows(plan: Plan, estimate: Estimate) -> Iterator[list[str]]:
         detail = estimate.details[name, None]
         known = plan.environment.metrics.get(name)
         excluded = known.excluded if known is not None else frozenset()
-        yield from _metric(plan, factors, metric, metric.axes, detail, None, excluded)
+        axes = metric.axes
+        if metric.listed is not None:
+            axes, detail, excluded = _listed(metric, metric.listed, detail)
+        yield from _metric(plan, factors, metric, axes, detail, None, excluded)
         for which, axes in metric.degenerate.items():
             yield from _metric(plan, factors, metric, axes, estimate.details[name, which], which, frozenset())
+
+
+def _listed(
+    metric: MetricPlan, axes: Axes, detail: Detail
+) -> tuple[Axes, Detail, frozenset[tuple[str, ...]]]:
+    """A `value` with the excluded policies back in their places, so that the table shows them as excluded."""
+    where = np.array([metric.axes.index.get(key, -1) for key in axes.keys])
+    values = np.append(detail.values, np.nan)[where]
+    reasons = np.append(detail.reasons, np.int8(0))[where]
+    return axes, Detail(values, reasons), frozenset(k for k in axes.keys if k not in metric.axes.index)
 
 
 def _metric(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import TYPE_CHECKING, Any
 
 from prereg.cli.sheet import Table, Text
@@ -17,6 +18,8 @@ NOT_PROVEN = (
     "that the records were not known when this was locked; "
     "anything about units, arms or metrics other than those registered"
 )
+TIES = re.compile(r" \(ties: \w+\)$")
+MOST_TIES = 40
 _STYLE = {"held": "green", "failed": "yellow", "falsified": "red"}
 
 
@@ -147,9 +150,10 @@ def show_ledger(
     _reports(sheet, content)
     if policies is not None:
         _wilson(sheet, policies, stored)
+        _ties(sheet, policies)
         _degenerate(sheet, policies, stored)
     _explain(sheet, every)
-    _caution(sheet, every, stored)
+    _caution(sheet, content, stored)
     _dropped(sheet, content)
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
@@ -179,11 +183,14 @@ def _wilson(sheet: Sheet, policies: str, stored: dict[str, Any]) -> None:
     sheet.print(table)
 
 
-def _caution(sheet: Sheet, predictions: list[dict[str, Any]], stored: dict[str, Any]) -> None:
+def _caution(sheet: Sheet, content: dict[str, Any], stored: dict[str, Any]) -> None:
     """What a reader of an interval must know of the metrics behind it."""
-    if not any(
-        p.get("interval") or any(leg.get("interval") for leg in p.get("legs") or []) for p in predictions
-    ):
+    entries = [*content["predictions"]]
+    for p in content["predictions"]:
+        entries += p.get("legs") or []
+    for report in content.get("reports") or []:
+        entries += report["values"]
+    if not any(entry.get("interval") for entry in entries):
         return
     from prereg.metrics import KINDS
 
@@ -191,6 +198,27 @@ def _caution(sheet: Sheet, predictions: list[dict[str, Any]], stored: dict[str, 
         kind = KINDS.get(m["kind"])
         if kind is not None and kind.caution:
             sheet.print(Text(f"{m['name']} ({m['kind']}): {kind.caution}"))
+
+
+def _ties(sheet: Sheet, policies: str) -> None:
+    """Values with ties kept and with ties dropped, where there are any."""
+    rows = list(csv.DictReader(io.StringIO(policies)))
+    found = [r for r in rows if TIES.search(r["metric"])]
+    if not found:
+        return
+    known = {(r["metric"], r["policy"]): r for r in rows}
+    pairs = [(known[TIES.sub("", r["metric"]), r["policy"]], r) for r in found]
+    pairs = [(one, other) for one, other in pairs if one["n"] != other["n"]]
+    table = Table("Ties (correctness 1/2): as registered, and the other way")
+    for name in ("metric", "policy", "registered", "n", "other way", "n"):
+        table.add_column(name, right=name not in {"metric", "policy"})
+    for one, other in pairs[:MOST_TIES]:
+        cells = [x for r in (one, other) for x in (_shown(r["value"] or f"⊥ {r['reason']}"), r["n"])]
+        table.add_row(other["metric"], Text(one["policy"]), *cells)
+    sheet.print()
+    sheet.print(table)
+    if len(pairs) > MOST_TIES:
+        sheet.print(Text(f"and {len(pairs) - MOST_TIES} more in policies.csv"))
 
 
 def _degenerate(sheet: Sheet, policies: str, stored: dict[str, Any]) -> None:

@@ -463,7 +463,7 @@ class Compiler:
         return kind, evaluate
 
     def random_partition(self, node: syntax.Call) -> tuple[str, Callable[[Table], Cells]]:
-        """`partition(n, seed)`: units in a seeded order, cut into n runs of equal size; numbered from 0."""
+        """`partition(n, seed)`: a dataset's units in a seeded order, cut into n equal runs; from 0."""
         groups = self._whole(node.arguments[0], "the number of groups", 1, 100_000)
         seed = self._whole(node.arguments[1], "the seed", 0, 2**53)
         if groups is None or seed is None:

@@ -75,9 +75,47 @@ class _Ece:
         total = largest_total(weights)
         short = narrow(weights, total)
         for units, inside in self._bins:
-            drawn = short if units.size == weights.shape[1] else np.take(short, units, axis=1)
+            drawn: npt.NDArray[Any] = short
+            if units.size < weights.shape[1]:
+                drawn = np.take(short, units, axis=1)
             gap = inside.product(drawn, total)
             gaps += np.abs(gap, out=gap)
+        undefined = [("missing", self._panel.missed(weights)), ("vacuous", rows == 0)]
+        return estimates(ratio(gaps, _UNIT * rows), undefined)
+
+
+class _EqualMass:
+    """Rows by confidence, ties in row order, cut into runs that differ by one row; the longer ones come first."""
+
+    def __init__(self, rows: Rows, *, bins: int) -> None:
+        name, negated = outcome(rows, "label", "error")
+        self._panel = Panel.of(rows, ["confidence", name])
+        self._bins = bins
+        confidence, gap = _integers(self._panel, name, negated=negated)
+        samples = confidence.shape[2]
+        self._sorted: list[tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]] = []
+        for policy in range(self._panel.policies):
+            inside = np.flatnonzero(self._panel.among[policy])
+            order = inside[np.argsort(confidence[policy].ravel()[inside], kind="stable")]
+            self._sorted.append((order // samples, gap[policy].ravel()[order]))
+
+    def compute(self, weights: Floats) -> Estimates:
+        """See `Kernel`."""
+        rows = self._panel.counts.sums(weights)
+        gaps = np.zeros_like(rows)
+        for policy, (units, gap) in enumerate(self._sorted):
+            drawn = weights[:, units].astype(np.int64)
+            first = np.zeros((len(weights), 1), dtype=np.int64)
+            count = np.concatenate([first, np.cumsum(drawn, axis=1)], axis=1)
+            total = np.concatenate([first, np.cumsum(drawn * gap, axis=1)], axis=1)
+            after = np.append(gap, 0)
+            size, longer = np.divmod(count[:, -1], self._bins)
+            for r in range(len(weights)):
+                k = np.arange(self._bins + 1)
+                ends = k * size[r] + np.minimum(k, longer[r])
+                place = np.searchsorted(count[r], ends, side="right") - 1
+                below = total[r, place] + (ends - count[r, place]) * after[place]
+                gaps[r, policy] = np.abs(np.diff(below)).sum()
         undefined = [("missing", self._panel.missed(weights)), ("vacuous", rows == 0)]
         return estimates(ratio(gaps, _UNIT * rows), undefined)
 
@@ -103,11 +141,14 @@ class _Brier:
 def ece(rows: Rows, options: Mapping[str, Any]) -> Kernel:
     """Sum over bins of abs(sum of label - confidence), divided by the rows; in [0, 1].
 
-    The expected calibration error over `bins` equal-width bins; `edges` says which end of a bin is closed;
-    empty bins add 0. `error` is the negated label. No row: vacuous. Raises ValueError for a confidence
+    The expected calibration error over `bins` equal-width bins; `edges` says which end of a bin is closed
+    (`linspace`: bins [lo, hi) whose edges are the doubles of numpy.linspace). With `binning: equal_mass` the bins
+    are runs of equally many rows by confidence, ties in row order. Empty bins add 0. `error` is the negated label. No row: vacuous. Raises ValueError for a confidence
     outside [0, 1]. Reference: Naeini, Cooper and Hauskrecht 2015; bins as in Guo et al. 2017.
     """
     edges = options.get("edges", "right_closed")
+    if options.get("binning", "equal_width") == "equal_mass":
+        return _EqualMass(rows, bins=int(options.get("bins", 10)))
     return _Ece(rows, bins=int(options.get("bins", 10)), edges=str(edges))
 
 

@@ -1,11 +1,12 @@
 """Diagnostics of self-evaluation under per-category constraints: PVC, C-PVC and their volumes.
 
 Per category C: accuracy SEA(C), the mean of `correct` (1, 0, or 1/2 for a tie), and the calibration error
-e(C), the distance of the mean confidence from SEA(C).  PVC(g) counts the categories with SEA >= g, C-PVC(g, t)
-those that also have e <= t.  Volumes are trapezoids over a grid of exact decimals; they are sums over
-categories of a function of two whole numbers, floor(M SEA) and ceil(M e) for a grid of step 1/M, so that no
-grid is walked.
-Correctness and confidences are whole numbers of 1e-9; every comparison with a grid line is one of integers.
+e(C), the distance of the mean confidence from SEA(C).  PVC(g) counts the categories with SEA >= g,
+C-PVC(g, t) those that also have e <= t.  Volumes are trapezoids over a grid of exact decimals; they are sums
+over categories of a function of two whole numbers, floor(M SEA) and ceil(M e) for a grid of step 1/M, so that
+no grid is walked.
+Correctness and confidences are rounded to whole numbers of 1e-9; every comparison with a grid line is one of
+integers.
 """
 
 from __future__ import annotations
@@ -24,11 +25,12 @@ from prereg.kernels.whole import Whole
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from prereg.kernels.panel import Floats, Kernel, Rows
+    from prereg.kernels.panel import Bools, Floats, Kernel, Rows
 
 Integers = npt.NDArray[np.int64]
 
 _UNIT = 10**9
+_MARGIN_BITS = 160
 _ARGUMENTS = ("groups", "correct", "confidence")
 
 
@@ -51,10 +53,13 @@ class Sums:
         return gap
 
     def levels(self, grid: int) -> tuple[Integers, Integers]:
-        """(R, C, P): floor(M SEA), ceil(M e) for a grid of step 1/M; 0 and M + 1 where a category is empty."""
+        """(R, C, P): floor(M SEA), ceil(M e) for a grid of step 1/M; 0 and M + 1 where there is no row."""
         size = np.maximum(self.n, 1) * _UNIT
-        level = (self.correct * grid) // size
-        distance = -((-self.gap() * grid) // size)
+        correct, gap = self.correct, self.gap()
+        if int(size.max(initial=0)) * grid >= 2**63:  # as whole numbers of any length
+            size, correct, gap = size.astype(object), correct.astype(object), gap.astype(object)
+        level = ((correct * grid) // size).astype(np.int64)
+        distance = (-((-gap * grid) // size)).astype(np.int64)
         empty = self.n == 0
         return np.where(empty, 0, level), np.where(empty, grid + 1, distance)
 
@@ -81,6 +86,8 @@ class Categories:
             if known
             else np.zeros((0, *inside.shape), bool)
         )
+        self.dropped = panel.among & ~inside
+        """(P, U, K): ties that enter no sum."""
         self._shape = member.shape[:2]
         self._n = self._whole(member)
         self._correct = self._whole(np.where(member, correct, 0))
@@ -116,16 +123,19 @@ class Categories:
         with np.errstate(invalid="ignore"):
             return estimates(self._value(sums), undefined)
 
-    def surface(self) -> tuple[Integers, Integers]:
-        """At the point, per policy: PVC(g) as (P, M + 1) and C-PVC(g, t) as (P, M + 1, M + 1) counts."""
-        units = self._panel.among.shape[1]
-        level, distance = (x[0].T for x in self.sums(np.ones((1, units))).levels(self.grid))
+    def surface(self) -> tuple[Bools, Integers, Integers]:
+        """At the point, per policy: whether it is defined, PVC(g) and C-PVC(g, t).
+
+        Shapes (P,), (P, M + 1) and (P, M + 1, M + 1); where it is not defined the counts mean nothing.
+        """
+        weights = np.ones((1, self._panel.among.shape[1]))
+        defined = ~np.isnan(self.compute(weights).values[0])
+        level, distance = (x[0].T for x in self.sums(weights).levels(self.grid))
         lines = np.arange(self.grid + 1)
         reached = level[:, :, None] >= lines
         close = distance[:, :, None] <= lines
-        return reached.sum(axis=1), np.einsum(
-            "pcg,pct->pgt", reached.astype(np.int64), close.astype(np.int64)
-        )
+        both = np.einsum("pcg,pct->pgt", reached.astype(np.int64), close.astype(np.int64))
+        return defined, reached.sum(axis=1), both
 
 
 def _units(panel: Panel, name: str) -> Integers:
@@ -250,14 +260,15 @@ def _margin(grid: int, weighted: bool) -> Floats:
     half.
     """
     half = grid // 2
-    table = np.zeros((half + 1, half + 2))
-    for k in range(half + 1):
-        total = Fraction(0)
-        for n in range(1, half + 1):
-            width = Fraction(0) if n <= k else Fraction(n - k) - (Fraction(1, 2) if k == 0 else 0)
-            term = width * (Fraction(2, grid * n) if weighted else Fraction(1, grid * grid))
-            table[n, k] = float(total + (term / 2 if n == half else term))
-            total += term
+    n, k = np.arange(half + 1)[:, None], np.arange(half + 2)[None, :]
+    doubled = np.where(n > k, 2 * (n - k) - (k == 0), 0).astype(object)
+    # Terms are cut to multiples of 2**-160, so that sums are exact and only the end is rounded.
+    each = (doubled << _MARGIN_BITS) // (
+        grid * np.maximum(n, 1) if weighted else np.full_like(n, 2 * grid * grid)
+    ).astype(object)
+    total = np.cumsum(each, axis=0)
+    total[half] -= each[half] // 2
+    table: Floats = (total / (1 << _MARGIN_BITS)).astype(np.float64)
     return table
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from prereg.errors import file_order
 from prereg.plan import Plan
-from prereg.resolve.claims import resolve_claims, resolve_outcomes
+from prereg.resolve.claims import resolve_claims, resolve_exclude, resolve_outcomes
 from prereg.resolve.columns import resolve_columns
 from prereg.resolve.metrics import resolve_metrics
 from prereg.resolve.notes import Notes
@@ -41,6 +41,7 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
         notes.stop_if_broken()  # what the policies are is not known
     metrics, environment = resolve_metrics(protocol, records, columns, units, settings, thresholds, notes)
     predictions, reports = resolve_claims(protocol, environment, notes)
+    exclude = resolve_exclude(protocol, environment, notes)
     outcomes = resolve_outcomes(protocol, predictions, notes)
     notes.stop_if_broken()
     return Plan(
@@ -63,5 +64,6 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
         kinds=columns.kinds,
         thresholds=thresholds,
         outcomes=outcomes,
+        exclude=exclude,
         warnings=tuple(sorted(notes.warnings, key=file_order)),
     )

@@ -14,6 +14,7 @@ from prereg.resolve.expand import expand
 
 if TYPE_CHECKING:
     from prereg.expression.syntax import Node
+    from prereg.expression.terms import Term
     from prereg.protocol import Prediction, Protocol
     from prereg.resolve.notes import Notes, Path
 
@@ -91,6 +92,25 @@ def _prediction(
             )
             notes.problem((*path, "agree", i), f"unknown variant `{variant}`{hint}")
     return PredictionPlan(name, spec, path, claim, support, falsifier)
+
+
+def resolve_exclude(protocol: Protocol, environment: language.Environment, notes: Notes) -> Term | None:
+    """The condition under which policies are excluded."""
+    text = protocol.policies.exclude
+    if text is None:
+        return None
+    path: Path = ("policies", "exclude")
+    node = notes.parse(path, text)
+    if node is None:
+        return None
+    compiler = language.Compiler(environment)
+    term = compiler.term(node)
+    if term.kind in ("number", "label"):
+        compiler.fail("the condition of `exclude` is true or false for each policy", node)
+    elif term.kind != "broken" and term.axes.scalar:
+        compiler.fail("the condition of `exclude` is one value: it would exclude all policies or none", node)
+    notes.expressions(path, text, compiler.problems)
+    return None if compiler.problems or term.kind == "broken" else term
 
 
 def resolve_outcomes(

@@ -12,19 +12,21 @@ from prereg.errors import suggestion
 from prereg.expression import policies as language
 from prereg.expression import ranges, syntax
 from prereg.expression.rows import BINARY, TRUTH
+from prereg.kernels.categories import lines
 from prereg.metrics import KINDS
 from prereg.plan import Each, MetricPlan, Repeat
 from prereg.protocol import spoken
 from prereg.records import Column, as_text
 from prereg.resolve.parameters import Parameters, expression_text
 from prereg.resolve.units import no_part
+from prereg.resolve.values import VALUE, Values
 from prereg.values import SCALAR, Axes, as_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from prereg.metrics import Kind
-    from prereg.panels import Panel
+    from prereg.panels import Panel, RowTable
     from prereg.plan import ThresholdPlan
     from prereg.protocol import Protocol
     from prereg.records import Records
@@ -34,9 +36,10 @@ if TYPE_CHECKING:
     from prereg.resolve.units import Units
 
 COMMON = ("part", "among", "per", "each", "show")
-VALUE = "value"
 TAU = "tau"
+DROPPED = "dropped"
 HALF = 0.5
+MOST_ROWS = 2_000_000
 SHOWN = {"wilson": "rate", "surface": "volume over a grid"}
 
 
@@ -204,7 +207,6 @@ class _Resolver:
             repeats.append(Repeat(tuple(values.values()), among, arguments, options))
         per, categories = self._per(spec, path)
         part = self._part(spec, path)
-        show = self._show(kind, spec, path)
         read = frozenset().union(*(repeat.columns for repeat in repeats))
         stale = read & self.columns.stale
         if stale and self.gated:
@@ -220,10 +222,16 @@ class _Resolver:
                 "without `per`",
             )
         roles = bool(read & {"answered", "certified"})
+        axes = self.axes(each, by_policy=by_policy, per=per, categories=categories)
+        show = self._show(kind, spec, path)
+        if show == "surface" and (rows := len(axes) * (lines(repeats[0].options) + 1) ** 2) > MOST_ROWS:
+            notes.problem(
+                (*path, "show"), f"a surface of {rows} rows, {MOST_ROWS} at most: choose a coarser `grid`"
+            )
         return MetricPlan(
             name=name,
             kind=kind,
-            axes=self.axes(each, by_policy=by_policy, per=per, categories=categories),
+            axes=axes,
             degenerate=self.degenerate_axes(each, per, categories) if roles else {},
             part=part,
             repeats=tuple(repeats),
@@ -340,13 +348,22 @@ class _Resolver:
         self.known[TAU] = language.Metric(axes, attribute=True)
         self.plans[TAU] = MetricPlan(TAU, None, axes, {}, by_policy=True, attribute=True)
 
+    def dropped(self) -> None:
+        """The share of its units that an arm lost because other arms had no row for them, readable as `dropped`."""
+        if DROPPED in self.protocol.metrics or DROPPED in self.protocol.let or DROPPED in self.factors():
+            return
+        axes = self.axes(Each(), by_policy=False)
+        layout = self.units.layout
+        shares = np.array([layout.dropped[key] / layout.seen[key] for key in axes.keys])
+        self.known[DROPPED] = language.Metric(axes, range=ranges.UNIT, attribute=True)
+        self.plans[DROPPED] = MetricPlan(DROPPED, None, axes, {}, attribute=True, fixed=shares)
+
     def other_ties(self, plan: MetricPlan) -> MetricPlan | None:
         """The same metric with ties treated the other way, shown beside it where there are any."""
         if plan.kind is None or (p := plan.kind.parameter("ties")) is None or "drop" not in p.choices:
             return None
         table = self.units.layout.panels[0].table
-        cells = [repeat.arguments["correct"].evaluate(table) for repeat in plan.repeats]
-        if not any(((c.data == HALF) & ~c.missing_mask()).any() for c in cells):
+        if not any(_tied(repeat, table) for repeat in plan.repeats):
             return None
         chosen = plan.repeats[0].options.get("ties", p.default)
         other = next(c for c in p.choices if c != chosen)
@@ -363,30 +380,6 @@ class _Resolver:
             found = [ranges.UNIT if kinds <= {TRUTH, BINARY} else ranges.ANY]
         return ranges.union(found)
 
-    def resolve_values(self) -> None:
-        """The `value` metrics, each after those it reads."""
-        done: dict[str, bool] = {}
-
-        def visit(name: str, open_: tuple[str, ...]) -> None:
-            if name in done or name not in self.values:
-                return
-            text, node = self.values[name]
-            path: Path = ("metrics", name, VALUE)
-            if name in open_:
-                self.notes.problem(path, f"`{name}` is defined by itself: {' -> '.join((*open_, name))}")
-                self.broken.add(name)
-                done[name] = True
-                return
-            for other in syntax.names(node):
-                visit(other, (*open_, name))
-            if name in done:
-                return
-            done[name] = True
-            self._compile_value(name, text, node, path)
-
-        for name in self.values:
-            visit(name, ())
-
     def environment(self, lets: Mapping[str, syntax.Node] | None = None) -> language.Environment:
         """The names that expressions over policies may use."""
         data = self.protocol.data
@@ -400,39 +393,15 @@ class _Resolver:
             frozenset(self.broken),
         )
 
-    def _compile_value(self, name: str, text: str, node: syntax.Node, path: Path) -> None:
-        env = self.environment()
-        later = [n for n in self.values if n not in self.known and n not in self.broken and n != name]
-        env = replace(env, broken=env.broken | set(later))
-        compiler = language.Compiler(env)
-        term = compiler.term(node)
-        if term.kind == "label":
-            compiler.fail("a metric is a number or a truth value, not a label", node)
-        self.notes.expressions(path, text, compiler.problems)
-        if compiler.problems or term.kind == "broken":
-            self.broken.add(name)
-            return
-        term = replace(term, floating=False)
-        degenerate: dict[str, Any] = {}
-        inputs = tuple(dict.fromkeys(n for n in syntax.names(node) if n in self.known))
-        for which in self.units.degenerate:
-            if any(which in self.known[n].degenerate for n in inputs):
-                inner = language.Compiler(env, degenerate=which)
-                found = inner.term(node)
-                if not inner.problems and found.kind != "broken":
-                    degenerate[which] = found
-        self.known[name] = language.Metric(
-            term.axes, term.kind, term.range, {k: t.axes for k, t in degenerate.items()}
-        )
-        self.plans[name] = MetricPlan(
-            name,
-            None,
-            term.axes,
-            {k: t.axes for k, t in degenerate.items()},
-            value=term,
-            values_of_degenerate=degenerate,
-            inputs=inputs,
-        )
+
+def _tied(repeat: Repeat, table: RowTable) -> bool:
+    """Whether a row inside `among` has the correctness of a tie."""
+    correct = repeat.arguments["correct"].evaluate(table)
+    tied = (correct.data == HALF) & ~correct.missing_mask()
+    if repeat.among is not None:
+        among = repeat.among.evaluate(table)
+        tied = tied & among.data & ~among.missing_mask()
+    return bool(tied.any())
 
 
 def _named(panel: Panel) -> tuple[str, ...]:
@@ -461,25 +430,15 @@ def resolve_metrics(
     resolver.describe()
     if thresholds is not None:
         resolver.attribute()
+    resolver.dropped()
     factors = resolver.factors()
     for name in protocol.metrics:
         if name in factors:
             notes.problem(("metrics", name), f"`{name}` is a factor; a metric needs another name", key=True)
-    resolver.resolve_values()
-    lets: dict[str, syntax.Node] = {}
-    for name, text in protocol.let.items():
-        path: Path = ("let", name)
-        if name in protocol.metrics or name in factors or name in syntax.RESERVED:
-            notes.problem(
-                path, f"`{name}` is taken: it names a metric, a factor or a word of the language", key=True
-            )
-            continue
-        node = notes.parse(path, text)
-        if node is None:
-            resolver.broken.add(name)
-        else:
-            lets[name] = node
+    lets = _lets(protocol, factors, resolver, notes)
     environment = resolver.environment(lets)
+    found, environment = Values(resolver.values, environment, units.degenerate, notes).resolve()
+    resolver.plans.update(found)
     for name, node in lets.items():
         inner = language.Compiler(environment, _open_lets=(name,))
         inner.term(node)
@@ -493,4 +452,26 @@ def resolve_metrics(
             ordered[other.name] = other
     if thresholds is not None:
         ordered[TAU] = resolver.plans[TAU]
+    if DROPPED in resolver.plans and DROPPED not in ordered:
+        ordered[DROPPED] = resolver.plans[DROPPED]
     return ordered, environment
+
+
+def _lets(
+    protocol: Protocol, factors: Mapping[str, tuple[str, ...]], resolver: _Resolver, notes: Notes
+) -> dict[str, syntax.Node]:
+    """The expressions of `let` by name; problems of their names and their syntax are noted."""
+    lets: dict[str, syntax.Node] = {}
+    for name, text in protocol.let.items():
+        path: Path = ("let", name)
+        if name in protocol.metrics or name in factors or name in syntax.RESERVED:
+            notes.problem(
+                path, f"`{name}` is taken: it names a metric, a factor or a word of the language", key=True
+            )
+            continue
+        node = notes.parse(path, text)
+        if node is None:
+            resolver.broken.add(name)
+        else:
+            lets[name] = node
+    return lets

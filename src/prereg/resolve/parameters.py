@@ -105,11 +105,9 @@ class Parameters:
         """A list of columns, as arguments `name.0`, `name.1` and so on."""
         where: Path = (*path, p.name)
         names = given.get(p.name)
-        least = 2
-        if not isinstance(names, list) or len(names) < least:
-            self.notes.problem(
-                where if p.name in given else path, f"`{p.name}` is a list of two or more columns"
-            )
+        if not isinstance(names, list) or not p.least <= len(names) <= p.most:
+            count = f"{p.least:g}" if p.least == p.most else f"{p.least:g} or more"
+            self.notes.problem(where if p.name in given else path, f"`{p.name}` is a list of {count} columns")
             return {}
         out = {}
         for i, text in enumerate(names):

@@ -43,11 +43,12 @@ def resolve_settings(protocol: Protocol, columns: Columns, units: Units, notes: 
         return Settings()
     score = _score(gate, columns, units, notes)
     if score is None:  # the gates are known by their names: what reads them can still be checked
-        return Settings(("gate",), tuple((v,) for v in values), (tuple(values),))
-    missing = score.missing[0] if score.missing is not None else None
-    if gate.at_least is not None:
+        through = np.ones((len(values), len(table.names)), dtype=bool)
+    elif gate.at_least is not None:
+        missing = score.missing[0] if score.missing is not None else None
         through = policies.passes(score.data[0], missing, [as_decimal(v) for v in values])
     else:
+        missing = score.missing[0] if score.missing is not None else None
         through = _coverage(units, score, missing, values)
     for role in roles:
         cells = truth_of(table.columns[role])

@@ -1,0 +1,1 @@
+"""What a study brings along: collectors, engines, families of problems."""
