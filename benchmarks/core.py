@@ -195,7 +195,7 @@ def compared(prepared, found, values, rho, first):
 
 
 def prepare():
-    return check(Project.at(PROTOCOLS), PROTOCOLS / "pair-head-to-head.yaml").prepared
+    return Prepared.of(check(Project.at(PROTOCOLS), PROTOCOLS / "pair-head-to-head.yaml").plan)
 
 
 def core(prepared):

@@ -265,18 +265,16 @@ def walked(found, options, *, constrained, margin=False, of=lambda count: count)
     lines = [k * step for k in range(int(1 / step) + 1)]
     reached = np.array([[a >= g for g in lines] for _, a, _ in found]).astype(int)
     close = np.array([[not constrained or abs(p - a) <= t for t in lines] for _, a, p in found]).astype(int)
-    counts = reached.T @ close
+    counts = (reached.T @ close).tolist()
     weighted = options.get("weights", "margin") == "margin"
-    total = Fraction(0)
+    total, last = Fraction(0), len(lines) - 1
     for i, g in enumerate(lines):
-        row = Fraction(0)
-        for j, t in enumerate(lines):
-            if margin and not g > t + Fraction(1, 2):
-                continue
-            row += of(int(counts[i, j])) * (Fraction(1, 2) if t in (0, 1) else 1)
-        weight = 2 / (g - Fraction(1, 2)) if margin and weighted and row else 1
-        total += row * weight * (Fraction(1, 2) if g in (0, 1) else 1)
-    return total * step**2
+        # g > t + 1/2 in whole steps; twice the sum over t, so that the halves at the ends are whole
+        chosen = [j for j in range(last + 1) if not margin or 2 * i > 2 * j + last]
+        doubled = sum(of(counts[i][j]) * (1 if j in (0, last) else 2) for j in chosen)
+        weight = 2 / (g - Fraction(1, 2)) if margin and weighted and chosen else 1
+        total += doubled * weight * (Fraction(1, 2) if i in (0, last) else 1)
+    return total / 2 * step**2
 
 
 @over_categories

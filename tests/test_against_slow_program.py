@@ -180,7 +180,16 @@ def compare_table(case, slow, text):
         expected |= {(name, None, key): value for key, value in slow.vectors()[name].items()}
     shown = {k: v for k, v in table.items() if k in expected}
     assert shown.keys() == expected.keys()
-    assert all(name in case.spec["values"] for name, *_ in table.keys() - shown.keys())
+    dropped = {k: table.pop(k) for k in list(table) if k[0] == "dropped"}
+    for panel in slow.panels:
+        for arm, seen in panel.seen.items():
+            key = ("dropped", None, (*arm, *(() if panel.name is None else (panel.name,))))
+            if key in dropped:
+                expected_share = Fraction(panel.dropped[arm], seen)
+                assert math.isclose(float(dropped.pop(key)["value"]), expected_share, abs_tol=1e-9)
+    assert not dropped, (case.seed, dropped)
+    # besides: degenerate policies of `values`, and what is told of every gate
+    assert not {k for k in table.keys() - shown.keys() if k[0] in case.spec["metrics"]}, case.seed
     for key, value in expected.items():
         row = shown[key]
         if isinstance(value, str):
@@ -233,6 +242,12 @@ def test_panels_through_the_command_line_against_slow_program(tmp_path, capsys):
         if done == THROUGH_THE_COMMAND_LINE:
             return
     raise AssertionError(f"only {done} of 100 panels could be locked")
+
+
+@pytest.mark.parametrize("seed", [11_165, 11_190])
+def test_a_filter_that_keeps_no_record_is_refused_with_and_without_datasets(seed, tmp_path):
+    assert slow_of(random_case(seed)) == "no record"
+    assert compare_case(random_case(seed), tmp_path) is None
 
 
 @pytest.mark.slow

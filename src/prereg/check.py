@@ -81,9 +81,9 @@ def check(project: Project, path: Path) -> Checked:
         raise InputError(*error.problems, *_placeholders(protocol, document.place)) from None
     plan = analysis.plan
     problems, warnings = findings(analysis.main, document.place)
-    for name, prepared in analysis.variants.items():
+    for variant, prepared in analysis.variants.items():
         # what is wrong in the registered reading too is told once
-        more = findings(prepared, variant_places(protocol, name, document.place))
+        more = findings(prepared, variant_places(protocol, variant, document.place))
         problems += [p for p in more[0] if p not in problems]
         warnings += [p for p in more[1] if p not in warnings]
     if problems:

@@ -138,6 +138,8 @@ def _piece(
     kind = metric.kind
     if kind is None:
         raise AssertionError(metric.name)
+    if metric.all_samples and panel.full is not None:
+        panel = panel.full
     part = plan.parts.index(metric.part) if metric.part is not None else 0
     units = plan.samples[index, part].units
     take = slice(None) if metric.all_samples else slice(0, 1)

@@ -121,6 +121,8 @@ class Panel:
     degenerate: str | None = None
     separate: Key | None = None
     """The arm whose own units these are."""
+    full: Panel | None = None
+    """With reduced samples: the same units with every sample."""
 
     @property
     def shape(self) -> tuple[int, int, int]:

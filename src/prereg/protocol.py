@@ -52,6 +52,12 @@ def _texts(value: object) -> object:
     return tuple(map(_expression, value)) if isinstance(value, tuple) else value
 
 
+def _gates(value: object) -> object:
+    if isinstance(value, list):
+        return tuple(value)
+    return () if value is None else (value,)
+
+
 def _each(value: object) -> object:
     # `each: model` means all values of that factor; `{model: [a, b]}` lists them
     return {value: None} if isinstance(value, str) else value
@@ -224,7 +230,7 @@ class Threshold(Section):
 class Policies(Section):
     """How operating points are formed from the arms; without this section every arm is a policy."""
 
-    gate: Gate | None = None
+    gate: Annotated[tuple[Gate, ...], BeforeValidator(_gates)] = ()
     threshold: Threshold | None = None
     degenerate: Annotated[
         tuple[Literal["always", "never"], ...],

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST_BYTES = 4 * 1024**3
+MOST_COLUMNS = 10_000
 _SHOWN = 3  # problems per file that are told one by one
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 _UNREADABLE = re.compile(r"[\x00\ud800-\udfff]")
@@ -217,6 +218,8 @@ def _check_header(name: str, header: list[str]) -> None:
                     Place(name, 1),
                 )
             )
+    if len(header) > MOST_COLUMNS:
+        raise InputError(_too_wide(name, len(header), 1))
     seen: set[str] = set()
     for i, key in enumerate(header):
         if _UNREADABLE.search(key):
@@ -226,6 +229,10 @@ def _check_header(name: str, header: list[str]) -> None:
         if key in seen:
             raise InputError(Problem(f"two columns are called {shown(key)}", Place(name, 1)))
         seen.add(key)
+
+
+def _too_wide(name: str, width: int, line: int) -> Problem:
+    return Problem(f"{width} columns are too many: at most {MOST_COLUMNS} are read", Place(name, line))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
@@ -281,6 +288,8 @@ def _json_lines(name: str, content: str) -> _Table:
                 if cells is None:
                     cells = table.columns[key] = [None] * count
                 cells.append(value)
+            if len(table.columns) > MOST_COLUMNS:
+                raise InputError(_too_wide(name, len(table.columns), number))
             count += 1
             table.lines.append(number)
             for cells in table.columns.values():

@@ -60,6 +60,9 @@ def protocol_schema() -> dict[str, Any]:
     tree = Protocol.model_json_schema()
     tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     tree["title"] = "prereg protocol, version 1"
+    gate = {"$ref": "#/$defs/Gate"}
+    listed = {"type": "array", "items": gate, "minItems": 1}
+    tree["$defs"]["Policies"]["properties"]["gate"] = {"anyOf": [gate, listed]}
     tree["properties"]["metrics"]["additionalProperties"] = metric_schema()
     tree["properties"]["metrics"].pop("patternProperties", None)
     return tree

@@ -198,3 +198,4 @@ def _filter(protocol: Protocol, records: Records, columns: Columns, table: RowTa
     columns.kept = np.flatnonzero(value.data[0])
     if not len(columns.kept):
         notes.problem(path, "`where` keeps no record at all")
+        notes.stop_if_broken()  # without a record there is no unit to look at

@@ -198,6 +198,10 @@ class _Resolver:
             if key not in parameters:
                 hint = suggestion(key, parameters) or f"; parameters of {kind.name}: {', '.join(parameters)}"
                 notes.problem((*inner, key), f"unknown parameter `{key}`{hint}", key=True)
+        if kind.samples == "all" and self.protocol.data.samples == "mean":
+            self.notes.problem(
+                path, f"`{kind.name}` reads every sample; with `samples: mean` there is one value a unit"
+            )
         each = self._each(spec, path)
         repeats = []
         for values in each.combinations():
@@ -452,6 +456,12 @@ def resolve_metrics(
             ordered[other.name] = other
     if thresholds is not None:
         ordered[TAU] = resolver.plans[TAU]
+    for part, shares in zip(units.parts or (None,), settings.achieved, strict=False):
+        name = "achieved coverage" if part is None else f"achieved coverage ({part})"
+        axes = resolver.axes(Each(), by_policy=True)
+        ordered[name] = MetricPlan(
+            name, None, axes, {}, part=part, by_policy=True, attribute=True, fixed=shares
+        )
     if DROPPED in resolver.plans and DROPPED not in ordered:
         ordered[DROPPED] = resolver.plans[DROPPED]
     return ordered, environment

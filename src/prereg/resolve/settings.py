@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
 
 Key = tuple[str, ...]
 
@@ -16,3 +20,5 @@ class Settings:
     values: tuple[tuple[str, ...], ...] = ()
     """Per factor its values in order."""
     changed: frozenset[str] = frozenset()
+    achieved: tuple[np.ndarray, ...] = ()
+    """Of gates by coverage: per part the share of rows each policy lets through, in the order of the policies."""

@@ -72,7 +72,7 @@ def _refuse_neighbours(protocol: Protocol, columns: Columns, units: Units, notes
     spec = protocol.policies.threshold
     if spec is None:
         return
-    if protocol.policies.gate is not None:
+    if protocol.policies.gate:
         notes.problem(PATH, "a gate and a threshold form policies of different kinds; use one of them")
     if protocol.policies.degenerate:
         notes.problem(

@@ -14,6 +14,7 @@ from prereg.panels import Layout, Panel, RowTable, SeveralValuesError, lay_out
 from prereg.plan import Sample
 from prereg.records import Column, as_text
 from prereg.resolve.columns import row_names
+from prereg.resolve.reduce import REDUCTIONS, reduced
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -64,6 +65,8 @@ def resolve_units(protocol: Protocol, records: Records, columns: Columns, notes:
     _guards(protocol, layout, notes)
     _fill(layout, columns, protocol)
     _certified_is_answered(layout, records, columns, notes)
+    if data.samples in REDUCTIONS:
+        layout = reduced(layout, columns, data.samples)
     told = _Told(notes, records, layout)
     parts, part_of = _parts(protocol, layout, columns, notes, told)
     degenerate = {}
