@@ -150,6 +150,9 @@ def total(rows, options):
 
 
 def mean(rows, options):
+    if rows and "weight" in rows[0]:
+        total = sum(exact(r["weight"]) for r in rows)
+        return sum(exact(r["mean"]) * exact(r["weight"]) for r in rows) / total if total else "vacuous"
     return sum(exact(r["mean"]) for r in rows) / len(rows) if rows else "vacuous"
 
 
@@ -458,6 +461,8 @@ def random_rows(kind, rng, shape=(2, 3, 9, 2)):
                 p.alternative_to and p.alternative_to > p.name and rng.random() < 0.5
             ):
                 continue
+            if p.optional and rng.random() < 0.5:
+                continue
             if p.name == "groups":
                 arguments[p.name] = (rng.integers(0, rng.integers(1, 4), shape)).astype(float)
             elif p.kind == "columns":
@@ -475,7 +480,7 @@ def random_rows(kind, rng, shape=(2, 3, 9, 2)):
         arguments["wrong"] = arguments["wrong"] * (1 - arguments["refused"])
     if kind == "selective_accuracy":
         arguments["confidence"][rng.random(settings) < 0.2] = np.nan
-    decimals = {"sum": 3, "mean": 3} if rng.random() < 0.5 else {}
+    decimals = {"sum": 3, "mean": 3, "weight": 3} if rng.random() < 0.5 else {}
     return Rows(among, missing, arguments, decimals, levels_of(arguments))
 
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from prereg import canonical, formats
-from prereg.errors import InputError, PreregError
-from prereg.registration import check_format
+from prereg import formats
+from prereg.errors import PreregError
+from prereg.sealed import Layout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from prereg.project import Project
 
 FORMAT = "prereg-attempt/1"
-KIND = "attempt"
+FILE = Layout(FORMAT, "attempt", content="start", around="end")
 
 
 def _now() -> str:
@@ -35,13 +35,11 @@ class Attempt:
     @property
     def digest(self) -> str:
         """The digest of what was written at the start: it does not change when the attempt ends."""
-        return canonical.digest(KIND, self.start)
+        return FILE.digest(self.start)
 
     def to_bytes(self) -> bytes:
         """The file of the attempt."""
-        return formats.dump_json(
-            {"format": FORMAT, "digest": self.digest, "start": self.start, "end": self.end}
-        )
+        return FILE.to_bytes(self.start, self.end)
 
     def finish(self, outcome: str, **more: Any) -> None:
         """Complete the file: what came of the attempt."""
@@ -60,14 +58,8 @@ def read_all(project: Project, name: str) -> list[Attempt]:
     out = []
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
         shown = project.name_of(path)
-        tree = check_format(formats.read_json(path, shown), FORMAT, shown)
-        start, end = tree.get("start"), tree.get("end")
-        if not isinstance(start, dict) or not (end is None or isinstance(end, dict)):
-            raise InputError(f"{shown}: an attempt holds start and end")
-        attempt = Attempt(path, start, end)
-        if attempt.digest != tree.get("digest"):
-            raise InputError(f"{shown}: the start does not have the digest the file gives for it")
-        out.append(attempt)
+        start, end, _ = FILE.read(path, shown)
+        out.append(Attempt(path, start, end))
     return out
 
 

@@ -15,6 +15,7 @@ from prereg.errors import InputError, IntegrityError, MissingError, Place, Probl
 from prereg.estimate import Prepared
 from prereg.expression.claims import Branch, Claim, Fold, Leg, Opposite, support_outcomes
 from prereg.formats import read_yaml
+from prereg.judge import FAMILIES
 from prereg.project import near
 from prereg.protocol import Protocol, read_protocol
 from prereg.questions import exact_of
@@ -74,7 +75,7 @@ def check(project: Project, path: Path) -> Checked:
 
     """
     name, document, protocol, files = read(project, path)
-    records = read_records(files, protocol.data.column_types())
+    records = read_records(files, protocol.column_types())
     try:
         analysis = analyse(protocol, records, document.place)
     except InputError as error:
@@ -104,7 +105,8 @@ def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Pr
         problems += _evidence(prediction, prepared, places)
         warnings += _resamples(prediction, plan, places)
     problems += _families(plan, places)
-    return problems, warnings
+    # what `each` wrote stands at one place: one problem there is told once
+    return list(dict.fromkeys(problems)), list(dict.fromkeys(warnings))
 
 
 def _placeholders(protocol: Protocol, places: Places) -> list[Problem]:
@@ -247,8 +249,8 @@ def _families(plan: Plan, places: Places) -> list[Problem]:
             continue
         families.setdefault(prediction.spec.family, []).append(prediction)
         where = places((*prediction.path, "family"))
-        if prediction.spec.evidence.kind != "interval":
-            out.append(Problem("a family is judged by interval evidence", where))
+        if prediction.spec.evidence.kind not in FAMILIES:
+            out.append(Problem("a family is judged by `interval` evidence, or as one by `exact`", where))
         if not isinstance(prediction.claim.root, Leg) or prediction.claim.root.op is None:
             out.append(Problem("a member of a family has a single leg", where))
     for name, members in families.items():
@@ -260,7 +262,10 @@ def _families(plan: Plan, places: Places) -> list[Problem]:
                     f"the family `{name}` has one level, found {', '.join(map(str, sorted(levels)))}", where
                 )
             )
-        if 2 * len(members) / (plan.resamples + 1) > 1 - min(levels) + 1e-12:
+        kinds = {p.spec.evidence.kind for p in members}
+        if len(kinds) > 1:
+            out.append(Problem(f"the family `{name}` has one kind of evidence", where))
+        elif kinds == {"interval"} and 2 * len(members) / (plan.resamples + 1) > 1 - min(levels) + 1e-12:
             least = int(-(-2 * len(members) // (1 - min(levels)))) - 1
             out.append(
                 Problem(

@@ -6,18 +6,16 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from prereg import canonical, formats
-from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem
-from prereg.registration import check_format
+from prereg.errors import IntegrityError, Place, Problem
+from prereg.sealed import Layout
 
 if TYPE_CHECKING:
     from pathlib import Path
 
 FORMAT = "prereg-ledger/1"
-KIND = "ledger"
+FILE = Layout(FORMAT, "ledger")
 DIGITS = 10
 _LARGEST = 2**53 - 1
-_MOST_BYTES = 200_000_000
 
 
 def shortened(value: Any) -> Any:
@@ -55,8 +53,7 @@ class Ledger:
 
 def to_bytes(content: dict[str, Any], envelope: dict[str, Any]) -> bytes:
     """The file of a ledger."""
-    digest = canonical.digest(KIND, content)
-    return formats.dump_json({"format": FORMAT, "digest": digest, "content": content, "envelope": envelope})
+    return FILE.to_bytes(content, envelope)
 
 
 def read(path: Path, name: str) -> Ledger:
@@ -67,21 +64,7 @@ def read(path: Path, name: str) -> Ledger:
         MissingError: where there is no such file.
 
     """
-    place = Place(name)
-    try:
-        tree = check_format(formats.read_json(path, name, max_bytes=_MOST_BYTES), FORMAT, name)
-    except MissingError:
-        raise
-    except InputError as error:
-        raise IntegrityError(*error.problems) from None
-    content, envelope = tree.get("content"), tree.get("envelope")
-    if (
-        not isinstance(content, dict)
-        or not isinstance(envelope, dict)
-        or set(tree) != {"format", "digest", "content", "envelope"}
-    ):
-        raise IntegrityError(Problem("a ledger holds format, digest, content and envelope", place))
-    found = canonical.digest(KIND, content)
-    if tree.get("digest") != found:
-        raise IntegrityError(Problem("the content does not have the digest the file gives for it", place))
+    content, envelope, found = FILE.read(path, name)
+    if envelope is None:
+        raise IntegrityError(Problem("a ledger has an envelope", Place(name)))
     return Ledger(content, envelope, found, name)

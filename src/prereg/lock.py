@@ -18,13 +18,14 @@ from prereg import canonical, formats, manifest, registration
 from prereg.differences import Change, changes
 from prereg.errors import IntegrityError, Place, Problem
 from prereg.metrics import KINDS
-from prereg.records import Column, as_text
+from prereg.records import Column, as_text, as_written, is_column
 from prereg.stored import to_stored
 
 if TYPE_CHECKING:
     from prereg.analysis import Analysis
     from prereg.check import Checked
     from prereg.draws import Stream
+    from prereg.expression.rows import Cells
     from prereg.plan import Plan
     from prereg.project import Project
     from prereg.registration import Registration
@@ -68,7 +69,7 @@ def content_of(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any
 def resolved_of(analysis: Analysis) -> dict[str, Any]:
     """What was inferred or drawn from the records: a run must come to the same."""
     plan = analysis.plan
-    used = sorted(plan.records.columns)
+    used = sorted(filter(is_column, plan.records.columns))
     return {
         "columns": [{"name": name, "type": _public(plan.records.columns[name].kind)} for name in used],
         "factors": [
@@ -120,12 +121,15 @@ def _split(plan: Plan) -> dict[str, Any] | None:
     return {"parts": list(plan.parts), "digest": canonical.digest("split", tree), "counts": counts}
 
 
+def _text(plan: Plan, panel: Any, name: str) -> Cells:
+    written = panel.table.columns.get(as_written(name))
+    return written if written is not None else as_text(Column(plan.kinds[name], panel.table.columns[name]))
+
+
 def _strata(plan: Plan, panel: Any, names: tuple[str, ...]) -> list[str]:
     if not names:
         return [""] * len(panel.units)
-    found = [
-        panel.by_unit(n, as_text(Column(plan.kinds[n], panel.table.columns[n])), "the stratum") for n in names
-    ]
+    found = [panel.by_unit(n, _text(plan, panel, n), "the stratum") for n in names]
     return [" / ".join(values) for values in zip(*found, strict=True)]
 
 
@@ -191,7 +195,7 @@ def prepare(checked: Checked) -> tuple[dict[str, Any], str]:
     """The content of a registration and its digest."""
     entries = manifest.digests(checked.files)
     content = content_of(checked, entries)
-    return content, canonical.digest(registration.KIND, content)
+    return content, registration.FILE.digest(content)
 
 
 def lock(project: Project, checked: Checked) -> Locked:

@@ -33,12 +33,14 @@ class Parameter:
     choices: tuple[str, ...] = ()
     required: bool = False
     """An option without a default."""
+    optional: bool = False
+    """A row parameter that is not read at all unless it is given: its name is no column then."""
     alternative_to: str | None = None
     """Exactly one of the two is given: this one, negated, says the same as the other."""
     missing_last: bool = False
     """A row may lack it without making the metric missing: NaN comes after every value."""
     least: float = -math.inf
-    """Smallest value of an option, smallest number of `columns`."""
+    """Smallest value of an option or of a number read per row, smallest number of `columns`."""
     open_below: bool = False
     """`least` itself is not allowed."""
     most: float = math.inf
@@ -131,13 +133,13 @@ _ALL = (
     Kind(
         "mean",
         1,
-        (Parameter("mean", "number"),),
+        (Parameter("mean", "number"), Parameter("weight", "number", optional=True, least=0.0)),
         sums.mean,
         (-math.inf, math.inf),
         additive=True,
         samples="some",
-        reads="mean of `mean` over rows",
-        undefined_when=_NO_ROWS,
+        reads="mean of `mean` over rows, each counted `weight` times where that is given",
+        undefined_when=_NO_ROWS + ", or weights that sum to 0 (vacuous)",
     ),
     Kind(
         "quantile",

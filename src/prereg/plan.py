@@ -11,6 +11,7 @@ from typing import Protocol as Interface
 import numpy as np
 
 from prereg.expression.rows import NUMBER, Cells
+from prereg.thresholds import by_unit
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -122,6 +123,7 @@ class ThresholdPlan:
 
     def taus(self, panel: int, weights: np.ndarray) -> np.ndarray:
         """(R, S, A): the signed thresholds of a panel for (R, U) weights of its calibration units."""
+        weights = by_unit(weights)
         return np.stack([arm.chosen(self.rules, weights) for arm in self.arms[panel]], axis=2)
 
     def point(self, panel: int) -> np.ndarray:

@@ -133,11 +133,6 @@ class Data(Section):
     where: Expression | None = None
     guards: Texts | None = None
 
-    def column_types(self) -> dict[str, ColumnType]:
-        """The kinds of columns set beforehand; the columns of names are text, so `007` stays `007`."""
-        names = (self.unit, *self.arm, *((self.dataset,) if self.dataset else ()))
-        return {**self.types, **dict.fromkeys([self.columns.get(name, name) for name in names], "text")}
-
     @model_validator(mode="after")
     def _samples(self) -> Data:
         if self.samples is not None and self.sample is None:
@@ -360,6 +355,27 @@ class Protocol(Section):
     reports: dict[PredictionId, Expression] = {}
     variants: dict[Word, Variant] = {}
     outcomes: tuple[OutcomeRule, ...] = ()
+
+    def column_types(self) -> dict[str, str]:
+        """The kinds of columns set beforehand: `007` stays `007` where a column names something.
+
+        Units, arms and datasets are text; strata, groups and clusters are text unless they are truth values
+        (`name`).
+        """
+        data, split, drawn = self.data, self.split, self.resampling
+        names = [data.unit, *data.arm, *([data.dataset] if data.dataset else [])]
+        groups: list[str | None] = []
+        if split is not None:
+            groups += [split.column, split.group, *(split.stratify or ())]
+        if drawn is not None:
+            groups += [drawn.cluster, *(drawn.stratify or ())]
+        out: dict[str, str] = {}
+        for name in groups:
+            if name is not None and name not in data.derive:
+                out[data.columns.get(name, name)] = "name"
+        out.update(data.types)
+        out.update(dict.fromkeys([data.columns.get(name, name) for name in names], "text"))
+        return out
 
 
 def read_protocol(document: Document) -> Protocol:

@@ -23,7 +23,7 @@ from prereg import formats
 from prereg.errors import InputError, MissingError, Place, Problem
 from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.numerals import LARGEST, shown
-from prereg.records import Column, Records, coded, text_cells
+from prereg.records import NAMING, Column, Records, as_written, coded, text_cells
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -89,9 +89,13 @@ def read_records(files: Sequence[tuple[str, Path]], types: Mapping[str, str]) ->
     for name in names:
         cells = list(chain.from_iterable(t.columns.get(name, [None] * len(t.lines)) for t in tables))
         type_column = _typed_column if typed == {True} else _text_column
-        column = type_column(name, cells, types.get(name), records, problems)
+        wanted = types.get(name)
+        column = type_column(name, cells, None if wanted == NAMING else wanted, records, problems)
         if column is not None and not _unreadable(name, column, records, problems):
             columns[name] = column
+            if wanted == NAMING and column.kind in (NUMBER, BINARY):
+                texts = (None if x in (None, "") else cell_text(x) for x in cells)
+                columns[as_written(name)] = Column(TEXT, text_cells(texts))
     if problems:
         raise InputError(*problems)
     return records

@@ -14,6 +14,19 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 _SHOWN = 3
+NAMING = "name"
+"""The type of a column that names strata, groups or clusters: read as it is, and kept as it was written."""
+_WRITTEN = "\0"
+
+
+def as_written(name: str) -> str:
+    """Where the texts of a numeric column are kept beside its numbers; no protocol can spell it."""
+    return _WRITTEN + name
+
+
+def is_column(name: str) -> bool:
+    """Whether it is a column of the records, not the texts kept beside one."""
+    return not name.startswith(_WRITTEN)
 
 
 @dataclass(frozen=True, eq=False)

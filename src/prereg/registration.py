@@ -6,9 +6,9 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from prereg import canonical, formats
-from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem, suggestion
+from prereg.errors import IntegrityError, MissingError, Place, Problem, suggestion
 from prereg.numerals import shown
+from prereg.sealed import Layout
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -16,8 +16,7 @@ if TYPE_CHECKING:
     from prereg.project import Project
 
 FORMAT = "prereg-registration/1"
-KIND = "registration"
-_MOST_BYTES = 50_000_000
+FILE = Layout(FORMAT, "registration")
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 
 
@@ -49,31 +48,7 @@ class Registration:
 
 def to_bytes(content: dict[str, Any], envelope: dict[str, Any]) -> bytes:
     """The file of a registration."""
-    digest = canonical.digest(KIND, content)
-    return formats.dump_json({"format": FORMAT, "digest": digest, "content": content, "envelope": envelope})
-
-
-def check_format(tree: object, wanted: str, name: str) -> dict[str, Any]:
-    """The tree of a file of a known format.
-
-    Raises:
-        IntegrityError: for another file, with the word `upgrade` for one from a newer version.
-
-    """
-    place = Place(name)
-    if not isinstance(tree, dict) or not isinstance(tree.get("format"), str):
-        raise IntegrityError(
-            Problem(f"this is no {wanted.split('/', maxsplit=1)[0]} file: it names no format", place)
-        )
-    kind, _, version = tree["format"].partition("/")
-    known, _, current = wanted.partition("/")
-    if kind != known:
-        raise IntegrityError(Problem(f"found the format `{tree['format'][:60]}`, expected `{wanted}`", place))
-    if version != current:
-        newer = version.isdecimal() and int(version[:9]) > int(current)
-        hint = "upgrade prereg to read it" if newer else f"expected version {current}"
-        raise IntegrityError(Problem(f"the format `{tree['format'][:60]}` is not known here; {hint}", place))
-    return tree
+    return FILE.to_bytes(content, envelope)
 
 
 def read(path: Path, name: str) -> Registration:
@@ -85,31 +60,9 @@ def read(path: Path, name: str) -> Registration:
 
     """
     place = Place(name)
-    try:
-        tree = check_format(formats.read_json(path, name, max_bytes=_MOST_BYTES), FORMAT, name)
-    except MissingError:
-        raise
-    except InputError as error:
-        raise IntegrityError(*error.problems) from None
-    content, envelope = tree.get("content"), tree.get("envelope")
-    if (
-        not isinstance(content, dict)
-        or not isinstance(envelope, dict)
-        or set(tree) != {"format", "digest", "content", "envelope"}
-    ):
-        raise IntegrityError(Problem("a registration holds format, digest, content and envelope", place))
-    try:
-        found = canonical.digest(KIND, content)
-    except PreregError as error:
-        raise IntegrityError(Problem(f"the content has no canonical form: {error}", place)) from None
-    if tree.get("digest") != found:
-        raise IntegrityError(
-            Problem(
-                f"the content does not have the registered digest: found {found[:12]}…, "
-                f"registered {str(tree.get('digest'))[:12]}…",
-                place,
-            )
-        )
+    content, envelope, found = FILE.read(path, name)
+    if envelope is None:
+        raise IntegrityError(Problem("a registration has an envelope", place))
     protocol = content.get("protocol")
     if not isinstance(protocol, dict) or not isinstance(protocol.get("id"), str):
         raise IntegrityError(Problem("the registered protocol has no id", place))

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.kernels.panel import Estimates, estimates, ratio
-from prereg.thresholds import Steps
+from prereg.thresholds import Steps, by_unit
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,6 +53,7 @@ class Reselected:
         """Values for (R, U) weights and (R, S, A) chosen thresholds, NaN where nothing is deployed."""
         rows, settings, arms = chosen.shape
         n, k, lost = np.zeros((3, rows, settings, arms))
+        weights = by_unit(weights)
         for a, (grid, *steps) in enumerate(self._steps):
             index = np.searchsorted(grid, np.where(np.isnan(chosen[:, :, a]), -np.inf, chosen[:, :, a]))
             for into, counted in zip((n, k, lost), steps, strict=True):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prereg import canonical, formats, ledger
+from prereg import formats, ledger
 from prereg.differences import changes
 from prereg.errors import IntegrityError, Place, Problem
 
@@ -47,7 +47,7 @@ def write(
 def _reproduce(project: Project, folder: Path, content: dict[str, Any], tables: Mapping[str, bytes]) -> None:
     name = project.name_of(folder / LEDGER)
     stored = ledger.read(folder / LEDGER, name)
-    if canonical.digest(ledger.KIND, content) != stored.digest:
+    if ledger.FILE.digest(content) != stored.digest:
         found = list(changes(stored.content, content))
         raise IntegrityError(
             Problem("the ledger is not reproduced; it was left as it is", Place(name)),

@@ -101,7 +101,7 @@ def run(
         raise
     attempt.finish(
         "reproduced" if reproduced else "written",
-        ledger=canonical.digest(ledger.KIND, content),
+        ledger=ledger.FILE.digest(content),
         counts=content["counts"],
     )
     return Outcome(registered, content, folder, reproduced, tuple(notes))
@@ -188,7 +188,7 @@ def analysis_of(project: Project, registered: Registration) -> Analysis:
 
     protocol = from_stored(registered.content["protocol"], registered.place)
     files = manifest.files_of(project, registered.content["data"]["files"])
-    records = read_records(files, protocol.data.column_types())
+    records = read_records(files, protocol.column_types())
     try:
         return analyse(protocol, records, place)
     except InputError as error:

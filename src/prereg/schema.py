@@ -12,7 +12,7 @@ _EXPRESSION = {"type": ["string", "number", "boolean"], "description": "an expre
 
 def _parameter(p: Parameter) -> dict[str, Any]:
     if p.of_rows:
-        return _EXPRESSION
+        return {**_EXPRESSION, "description": "an expression; optional"} if p.optional else _EXPRESSION
     if p.kind == "choice":
         return {"enum": list(p.choices), "default": p.default}
     out: dict[str, Any] = {"type": "integer" if p.kind == "integer" else "number"}

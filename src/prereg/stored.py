@@ -94,6 +94,8 @@ def _metric(name: str, spec: Mapping[str, Any]) -> dict[str, Any]:
         elif not p.of_rows:
             if p.default is not None:
                 parameters[p.name] = p.default
+        elif p.optional:
+            continue  # absent as long as it is not given, so that digests from before it stay
         elif p.alternative_to is None or (
             p.alternative_to not in given and p.alternative_to not in parameters
         ):

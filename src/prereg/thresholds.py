@@ -66,6 +66,14 @@ def _between(low: float, high: float) -> float:
     return middle if low < middle < high else high
 
 
+_FEW = 32
+
+
+def by_unit(weights: Floats) -> Floats:
+    """The same (R, U) weights with the draws of a unit side by side, turned once for many sums."""
+    return np.asfortranarray(weights)
+
+
 @dataclass(frozen=True, eq=False)
 class Steps:
     """A number per row that depends on its action, summed over weighted units at every threshold of a list.
@@ -101,17 +109,26 @@ class Steps:
         return cls(size, ones, unit[moved], None if (by == 1).all() else by, begin, threshold)
 
     def sums(self, weights: Floats) -> Floats:
-        """(R, J) sums for (R, U) whole-number weights."""
-        out = np.zeros((weights.shape[0], self.size))
+        """(R, J) sums for (R, U) whole-number weights; fastest where they were turned (`by_unit`)."""
+        draws = weights.shape[0]
+        out = np.zeros((self.size, draws))
         if len(self.begin):
-            rows = weights[:, self.unit]
+            rows = np.take(np.ascontiguousarray(weights.T), self.unit, axis=0)
             if self.change is not None:
-                rows *= self.change
-            out[:, self.threshold] = np.add.reduceat(rows, self.begin, axis=1)
-            np.cumsum(out, axis=1, out=out)
+                rows *= self.change[:, None]
+            if draws < _FEW:
+                out[self.threshold] = np.add.reduceat(rows, self.begin, axis=0)
+                out.cumsum(axis=0, out=out)
+            else:
+                # the draws of a unit stand side by side: whole runs are added at the speed of memory
+                ends = [*self.begin[1:].tolist(), len(rows)]
+                for j, begin, end in zip(self.threshold.tolist(), self.begin.tolist(), ends, strict=True):
+                    rows[begin:end].sum(axis=0, out=out[j])
+                for j in range(1, self.size):
+                    out[j] += out[j - 1]
         if self.fixed is not None:
-            out += (weights @ self.fixed)[:, None]
-        return out
+            out += weights @ self.fixed
+        return np.ascontiguousarray(out.T)
 
 
 @dataclass(frozen=True, eq=False)
@@ -335,6 +352,7 @@ class Arm:
         chosen, tested, passed = (x[0] for x in rule.select(n[None], k[None], self.start(rule)))
         out = []
         stopped = False
+        share = Fraction(rule.budget)
         rows = zip(
             self.taus.tolist(), n.tolist(), k.tolist(), self.fit_support.tolist(), tested, passed, strict=True
         )
@@ -347,7 +365,7 @@ class Arm:
             elif rule.rule == "empirical":
                 status = "within" if good else "exceeds"
             else:
-                p = binomial_lower_tail(errors, support, rule.budget)
+                p = binomial_lower_tail(errors, support, share)
                 status = "certified" if good else "not certified"
                 if not good and rule.correction == "fixed_sequence":
                     status, stopped = "stopped", True

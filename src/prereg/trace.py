@@ -27,27 +27,34 @@ def rows(plan: Plan) -> Iterator[list[str]]:
         *([plan.dataset_factor] if plan.dataset_factor else []),
         *plan.setting_factors,
     ]
-    yield ["policy", *factors, *(c for c in COLUMNS if c not in factors)]
+    kept = [i for i, column in enumerate(COLUMNS) if column not in factors]
+    yield ["policy", *factors, *(COLUMNS[i] for i in kept)]
     for panel, arms in zip(plan.layout.panels, found.arms, strict=True):
         name = () if panel.dataset is None else (panel.dataset,)
         for key, arm in zip(panel.arms, arms, strict=True):
+            shown: dict[float, str] = {}
             for at, (setting, rule) in enumerate(zip(plan.settings, found.rules, strict=True)):
                 policy = (*key, *name, *setting)
+                head = [" ".join(policy), *policy]
                 floor = "" if rule.rule == "naive" else str(rule.floor)
+                delta = decimal_text(rule.delta) if rule.rule == "ltt" else ""
                 for row in arm.trace(rule, at):
-                    cells = {
-                        "position": str(row.position),
-                        "tau": _exactly(found.sign * row.tau + 0.0),
-                        "n": str(row.n),
-                        "k": str(row.k),
-                        "fit_n": "" if row.fit_n is None else str(row.fit_n),
-                        "p": number(row.p),
-                        "floor": floor,
-                        "delta": decimal_text(rule.delta) if rule.rule == "ltt" else "",
-                        "status": row.status,
-                        "selected": "true" if row.selected else "false",
-                    }
-                    yield [" ".join(policy), *policy, *(v for c, v in cells.items() if c not in factors)]
+                    tau = shown.get(row.tau)
+                    if tau is None:
+                        tau = shown[row.tau] = _exactly(found.sign * row.tau + 0.0)
+                    cells = (
+                        str(row.position),
+                        tau,
+                        str(row.n),
+                        str(row.k),
+                        "" if row.fit_n is None else str(row.fit_n),
+                        number(row.p),
+                        floor,
+                        delta,
+                        row.status,
+                        "true" if row.selected else "false",
+                    )
+                    yield head + [cells[i] for i in kept]
 
 
 def _exactly(tau: float) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from prereg.judge.evidence import Evidence
 from prereg.judge.finding import Finding, Verdict
 from prereg.judge.judgement import (
+    FAMILIES,
     ClaimFalsifier,
     Falsifier,
     Judgement,
@@ -22,6 +23,7 @@ from prereg.judge.levels import Division, divisions
 from prereg.judge.nodes import Elementary, Junction, Leg, Node, Not, OneRate, Op, Truth, TwoRates, elementary
 
 __all__ = [
+    "FAMILIES",
     "ClaimFalsifier",
     "Division",
     "Elementary",

@@ -1,4 +1,4 @@
-"""A family of predictions, judged together: Holm's correction of two-sided resampling p-values."""
+"""A family of predictions, judged together: Holm's correction of two-sided p-values, resampled or exact."""
 
 from __future__ import annotations
 
@@ -37,6 +37,7 @@ class Member:
     claim: str
     level: Fraction
     resamples: int
+    evidence: Evidence = _INTERVAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,8 +48,8 @@ class _Tested:
     truths: list[Truths]
     whole: Truths
     p: Fraction
-    side: int = 0
     evidence: str = "interval"
+    side: int = 0
     ends: Ends | float | None = None
     reason: str | None = None
 
@@ -69,8 +70,9 @@ def resampling_p(d: Floats) -> tuple[Fraction, int]:
 def judge_family(members: Sequence[Member]) -> list[Finding | None]:
     """Judge all members together: the findings, in order; None for one that was not measured, whose p is 1.
 
-    Held: the point on the right side and adjusted p <= 1 - level; falsified: on the wrong side. A member
-    that does not vary takes the p of its exact test, else 1. Raises ValueError for a compound claim.
+    Held: the point on the right side and adjusted p <= 1 - level; falsified: on the wrong side. Under
+    `interval` a member that does not vary takes the p of its exact test, else 1; under `exact` all do.
+    Raises ValueError for a compound claim, and for one without an exact test under `exact`.
     """
     tested = [None if m.node is None else _tested(m.node, m) for m in members]
     adjusted = intervals.holm([Fraction(1) if t is None else t.p for t in tested])
@@ -83,19 +85,22 @@ def judge_family(members: Sequence[Member]) -> list[Finding | None]:
 def _tested(node: Node, member: Member) -> _Tested:
     leg = only_leg(node)
     if not isinstance(leg, Leg) or leg.point_only or (leg.op in ("==", "!=") and not leg.two_sided):
-        raise ValueError(f"{member.claim}: a family takes claims with a single leg under `interval`")
-    truths, whole = truths_of(node, _INTERVAL, member.resamples)
+        raise ValueError(f"{member.claim}: a family takes claims with a single leg under `interval` or `exact`")
+    exact = member.evidence.kind == "exact"
+    truths, whole = truths_of(node, member.evidence, member.resamples)
     if whole[0] == 0:
-        return _Tested(leg, truths, whole, Fraction(1), reason="undefined")
+        return _Tested(leg, truths, whole, Fraction(1), member.evidence.kind, reason="undefined")
+    if exact:
+        return _Tested(leg, truths, whole, Fraction(exact_p(leg)), "exact", exact_side(leg))
     ends = percentile_ends(leg)
     if ends is None:
         return _Tested(leg, truths, whole, Fraction(1), reason="undefined")
     if not isinstance(ends, float):
         p, side = resampling_p(leg.d[1:])
-        return _Tested(leg, truths, whole, p, side, ends=ends)
+        return _Tested(leg, truths, whole, p, side=side, ends=ends)
     if leg.exact is None:
         return _Tested(leg, truths, whole, Fraction(1), ends=ends, reason="no_variation")
-    return _Tested(leg, truths, whole, Fraction(exact_p(leg)), exact_side(leg), evidence="exact")
+    return _Tested(leg, truths, whole, Fraction(exact_p(leg)), "exact", exact_side(leg))
 
 
 def _judged(node: Node, member: Member, tested: _Tested, adjusted: Fraction) -> Finding:
@@ -120,7 +125,7 @@ def _judged(node: Node, member: Member, tested: _Tested, adjusted: Fraction) -> 
     return judge_whole(
         node,
         member.claim,
-        _INTERVAL,
+        member.evidence,
         member.level,
         truths=tested.truths,
         whole=tested.whole,

@@ -20,6 +20,8 @@ Anticipated = Literal["held", "failed", "falsified", "open"]
 Tier = Literal["primary", "secondary", "exploratory"]
 
 _DEFAULT_LEVEL = 0.95
+FAMILIES = ("interval", "exact")
+"""The kinds of evidence that have a p to correct."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,10 +168,13 @@ def _by_themselves(questions: Sequence[Question]) -> dict[str, Judgement]:
             families.setdefault(question.family, []).append(question)
     findings: dict[str, Finding | None] = {}
     for members in families.values():
-        if any(q.evidence.kind != "interval" for q in members):
-            raise ValueError("a family is judged under `interval`")
+        if any(q.evidence.kind not in FAMILIES for q in members) or len({q.evidence for q in members}) > 1:
+            raise ValueError("a family is judged under `interval`, or as one under `exact`")
         judged = judge_family(
-            [Member(q.node if q.measured else None, q.claim, _level(q), q.resamples) for q in members]
+            [
+                Member(q.node if q.measured else None, q.claim, _level(q), q.resamples, q.evidence)
+                for q in members
+            ]
         )
         findings.update(zip((q.id for q in members), judged, strict=True))
     return {q.id: _by_itself(q, findings.get(q.id)) for q in questions}

@@ -144,8 +144,8 @@ def ece(rows: Rows, options: Mapping[str, Any]) -> Kernel:
     The expected calibration error over `bins` equal-width bins; `edges` says which end of a bin is closed
     (`linspace`: bins [lo, hi) whose edges are the doubles of numpy.linspace). With `binning: equal_mass` the
     bins are runs of equally many rows by confidence, ties in row order. Empty bins add 0. `error` is the
-    negated label. No row: vacuous. Raises ValueError for a confidence outside [0, 1]. Reference: Naeini, Cooper
-    and Hauskrecht 2015; bins as in Guo et al. 2017.
+    negated label. No row: vacuous. Raises ValueError for a confidence outside [0, 1]. Reference: Naeini,
+    Cooper and Hauskrecht 2015; bins as in Guo et al. 2017.
     """
     edges = options.get("edges", "right_closed")
     if options.get("binning", "equal_width") == "equal_mass":

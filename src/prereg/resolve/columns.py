@@ -12,7 +12,7 @@ from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells, Compiler
 from prereg.expression.syntax import RESERVED
 from prereg.numerals import shown
 from prereg.panels import RowTable
-from prereg.records import Column, as_text
+from prereg.records import Column, as_text, as_written, is_column
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -44,13 +44,14 @@ class Columns:
 
     def text(self, name: str) -> Cells:
         """A column as text."""
-        return as_text(Column(self.kinds[name], self.cells[name]))
+        written = self.cells.get(as_written(name))
+        return written if written is not None else as_text(Column(self.kinds[name], self.cells[name]))
 
 
 def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Columns:
     """Name the columns, derive the new ones in the order written, and filter the rows."""
     data = protocol.data
-    kinds = {name: c.kind for name, c in records.columns.items() if c.kind != "nested"}
+    kinds = {name: c.kind for name, c in records.columns.items() if c.kind != "nested" and is_column(name)}
     cells = {name: c.cells for name, c in records.columns.items() if c.kind != "nested"}
     nested = [name for name, c in records.columns.items() if c.kind == "nested"]
     notes.odd = {name: _why(records, c) for name, c in records.columns.items() if c.odd is not None}
@@ -75,6 +76,8 @@ def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Colum
             )
         else:
             kinds[role], cells[role] = kinds[name], cells[name]
+            if as_written(name) in cells:
+                cells[as_written(role)] = cells[as_written(name)]
             if name in notes.odd:
                 notes.odd[role] = notes.odd[name]
         _plain(role, ("data", "columns", role), notes)

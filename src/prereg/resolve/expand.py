@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 _SLOT = re.compile(r"""(["']?)\$([A-Za-z_][A-Za-z0-9_]*)""")
 NO_FAMILY = "none"
+_CORRECTED = ("interval", "exact")
+"""Evidence with a p: verdicts by `point` and `support` have none to correct."""
 
 
 @dataclass(frozen=True)
@@ -64,7 +66,7 @@ def expand(protocol: Protocol, factors: Mapping[str, tuple[str, ...]], notes: No
             whole = f"{name}[{', '.join(combination)}]"
             found.append(whole)
             family = spec.family
-            if family is None and spec.evidence.kind == "interval":
+            if family is None and spec.evidence.kind in _CORRECTED:
                 family = name.replace("-", "_").replace(".", "_")
             changed = {
                 "claim": filled(spec.claim, chosen),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -82,6 +83,8 @@ class Parameters:
             if p.kind == "columns":
                 arguments.update(self._columns(p, given, path))
                 continue
+            if p.optional and p.name not in given:
+                continue
             if p.required and p.name not in given:
                 self.notes.problem(path, f"`{p.name}` is missing")
                 continue
@@ -93,7 +96,12 @@ class Parameters:
             if rows is not None:
                 arguments[p.name] = rows
                 if p.kind == "unit_interval":
-                    self._unit_interval(where, text, rows)
+                    self._within(
+                        where, text, rows, 0.0, 1.0, ("lies outside [0, 1]", "a confidence is expected")
+                    )
+                elif p.least > -math.inf:
+                    said = (f"is below {p.least:g}", f"a {p.name} of {p.least:g} or more is expected")
+                    self._within(where, text, rows, p.least, p.most, said)
         if len(self.notes.problems) == before:
             try:
                 kind.validate(options)
@@ -170,10 +178,13 @@ class Parameters:
             self.notes.expressions(path, text, compiler.problems)
         return None if compiler.problems or rows.kind == "broken" else rows
 
-    def _unit_interval(self, path: Path, text: object, rows: Rows) -> None:
+    def _within(
+        self, path: Path, text: object, rows: Rows, low: float, high: float, said: tuple[str, str]
+    ) -> None:
+        """Note the records where a number lies outside its bounds: what is wrong, and what is expected."""
         table = self.units.layout.panels[0].table
         cells = rows.evaluate(table)
-        outside = (cells.data < 0) | (cells.data > 1)
+        outside = (cells.data < low) | (cells.data > high)
         if cells.missing is not None:
             outside &= ~cells.missing
         bad = np.flatnonzero(outside.any(axis=0))
@@ -181,9 +192,7 @@ class Parameters:
             order = self.units.layout.order
             by_row = {int(order[i]): float(cells.data[:, i][outside[:, i]][0]) for i in bad}
             self.notes.problems += self.records.problem(
-                np.sort(order[bad]),
-                lambda r: f"column {text}: {by_row[r]!r} lies outside [0, 1], a confidence is expected",
+                np.sort(order[bad]), lambda r: f"column {text}: {by_row[r]!r} {said[0]}, {said[1]}"
             )
         elif len(bad):
-            found = float(cells.data[outside][0])
-            self.notes.problem(path, f"found {found!r}, a confidence lies in [0, 1]")
+            self.notes.problem(path, f"found {float(cells.data[outside][0])!r}, {said[1]}")

@@ -43,7 +43,7 @@ def reduced(layout: Layout, columns: Columns, how: str) -> Layout:
         firsts.append(layout.order[first])
         table.names.extend(panel.table.names[row] for row in first)
         for name, cells in panel.table.columns.items():
-            pieces.setdefault(name, []).append(_reduced(cells, columns.kinds[name], block, how))
+            pieces.setdefault(name, []).append(_reduced(cells, columns.kinds.get(name, TEXT), block, how))
         rows = np.arange(begin, begin + len(place))
         begin += len(place)
         panels.append(replace(panel, samples=1, rows=rows, place=place, table=table, full=panel))

@@ -12,7 +12,7 @@ from prereg.errors import InputError, PreregError, Problem, listed, suggestion
 from prereg.expression.rows import TRUTH, Cells
 from prereg.panels import Layout, Panel, RowTable, SeveralValuesError, lay_out
 from prereg.plan import Sample
-from prereg.records import Column, as_text
+from prereg.records import Column, as_text, as_written
 from prereg.resolve.columns import row_names
 from prereg.resolve.reduce import REDUCTIONS, reduced
 
@@ -200,7 +200,8 @@ def _parts(
 
 def _cut(panel: Panel, columns: Columns, name: str) -> Cells:
     """A column as text, in panel order."""
-    return as_text(Column(columns.kinds[name], panel.table.columns[name]))
+    written = panel.table.columns.get(as_written(name))
+    return written if written is not None else as_text(Column(columns.kinds[name], panel.table.columns[name]))
 
 
 def _joined(panel: Panel, columns: Columns, names: Sequence[str], what: str) -> list[str]:

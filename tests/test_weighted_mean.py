@@ -1,0 +1,160 @@
+"""`{mean: {mean: x, weight: w}}`: rows that count more or less than once."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from exact_metrics import assert_same, fast, random_weights, reasons, rows_of
+from prereg.check import check
+from prereg.errors import InputError
+from prereg.formats import read_yaml
+from prereg.project import Project
+from prereg.protocol import read_protocol
+from prereg.stored import from_stored, to_stored
+
+FINITE = st.floats(-1e12, 1e12, allow_nan=False)
+WEIGHT = st.floats(0, 1e12, allow_nan=False)
+
+
+def slow(number, weight, draws):
+    """The mean of the doubles as they are, in fractions."""
+    x, w = [[Fraction(v) for v in column] for column in (number, weight)]
+    out = []
+    for row in draws:
+        times = [int(t) * v for t, v in zip(row, w, strict=True)]
+        total = sum(times)
+        out.append([sum(a * b for a, b in zip(x, times, strict=True)) / total if total else "vacuous"])
+    return out
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.tuples(FINITE, WEIGHT), min_size=1, max_size=12), st.integers(0, 2**32 - 1))
+def test_any_doubles_against_slow_exact(pairs, seed):
+    number, weight = [p[0] for p in pairs], [p[1] for p in pairs]
+    draws = random_weights(np.random.default_rng(seed), 4, len(pairs))
+    got = fast("mean", rows_of(mean=[number], weight=[weight]), {}, draws)
+    # a weight more than 2**50 times smaller than the largest is cut, and where all that is drawn is so small
+    # the sum of what is left of them is no longer theirs
+    kept = [w for w in weight if w]
+    if kept and max(kept) / min(kept) > 2.0**20:
+        return
+    scale = max(1.0, *map(abs, number))
+    for i, (expected,) in enumerate(slow(number, weight, draws)):
+        if isinstance(expected, str):
+            assert reasons(got)[i, 0] == expected
+        else:
+            assert abs(Fraction(got.values[i, 0]) - expected) <= 0.51e-12 + 4e-16 * scale
+
+
+def test_a_sum_that_cancels_against_slow_exact():
+    """0.1 * 3 + 0.3 * -1 is 0 in decimals; in doubles the products differ by 5.6e-17."""
+    rows = rows_of(mean=[[0.1, -0.3]], weight=[[3.0, 1.0]], decimals={"mean": 1, "weight": 0})
+    assert fast("mean", rows, {}, [[1.0, 1.0]]).values.tolist() == [[0.0]]
+    # without decimals the doubles are meant: the mean is what they leave, far below 12 decimals when scaled
+    big = rows_of(mean=[[0.1 * 2**60, -0.3 * 2**60]], weight=[[3.0, 1.0]])
+    expected = slow([0.1 * 2**60, -0.3 * 2**60], [3.0, 1.0], [[1, 1]])[0][0]
+    assert fast("mean", big, {}, [[1.0, 1.0]]).values[0, 0] == float(expected) != 0
+
+
+@pytest.mark.parametrize("size", [1e300, 1e-300, 1e-320])
+def test_the_largest_and_smallest_numbers_by_hand(size):
+    rows = rows_of(mean=[[size, 3 * size]], weight=[[1e250, 1e250]])
+    found = fast("mean", rows, {}, [[1.0, 1.0]]).values[0, 0]
+    assert found == (2 * size if size > 1 else 0.0)  # 2e-300 is 0 at 12 decimals
+
+
+def test_weights_that_sum_to_zero_are_vacuous_by_definition():
+    rows = rows_of(mean=[[0.5, 0.25, 1.0]], weight=[[0.0, 2.0, 0.0]])
+    got = fast("mean", rows, {}, [[1.0, 1.0, 1.0], [3.0, 0.0, 0.0]])
+    assert got.values[0, 0] == 0.25
+    assert math.isnan(got.values[1, 0])
+    assert reasons(got)[1, 0] == "vacuous"
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.lists(st.tuples(st.integers(-50, 50), st.integers(0, 4)), min_size=1, max_size=8))
+def test_a_whole_weight_is_that_many_rows_against_itself(pairs):
+    number = [p[0] / 10 for p in pairs]
+    weighted = rows_of(mean=[number], weight=[[p[1] for p in pairs]], decimals={"mean": 1, "weight": 0})
+    again = [x for x, (_, times) in zip(number, pairs, strict=True) for _ in range(times)]
+    got = fast("mean", weighted, {}, np.ones((1, len(pairs)))).values[0, 0]
+    if not again:
+        assert math.isnan(got)
+        return
+    plain = fast("mean", rows_of(mean=[again], decimals={"mean": 1}), {}, np.ones((1, len(again))))
+    assert got == plain.values[0, 0]
+
+
+def test_equal_weights_change_nothing_against_the_plain_mean():
+    rng = np.random.default_rng(2)
+    number, draws = rng.random((3, 20)), random_weights(rng, 5, 20)
+    plain = fast("mean", rows_of(mean=number), {}, draws)
+    weighted = fast("mean", rows_of(mean=number, weight=np.full((3, 20), 0.7)), {}, draws)
+    assert_same(weighted, [[Fraction(v) for v in row] for row in plain.values], 2e-12)
+
+
+def test_a_negative_weight_is_refused():
+    with pytest.raises(ValueError, match="negative"):
+        fast("mean", rows_of(mean=[[1.0]], weight=[[-1.0]]), {}, [[1.0]])
+
+
+PROTOCOL = """\
+prereg: 1
+id: weighted
+title: A mean over rows that count differently
+data: {records: records.csv, arm: run, unit: task}
+metrics:
+  plain: {mean: score}
+  weighted: {mean: {mean: score, weight: WEIGHT}}
+predictions:
+  more:
+    claim: weighted[a] > plain[a]
+    evidence: point
+"""
+RECORDS = "run,task,score,size\n" + "".join(f"a,{i},{i / 10},{size}\n" for i, size in enumerate((1, 2, 0, 5)))
+
+
+def project(folder, weight="size", records=RECORDS):
+    (folder / "records.csv").write_text(records)
+    path = folder / "protocol.yaml"
+    path.write_text(PROTOCOL.replace("WEIGHT", weight))
+    return path
+
+
+def test_the_whole_chain_by_hand(tmp_path):
+    from prereg.analysis import compute
+
+    checked = check(Project.at(tmp_path), project(tmp_path))
+    (judgement,) = compute(checked.analysis).judgements
+    # (0.1 * 2 + 0.3 * 5) / 8 and (0.1 + 0.2 + 0.3) / 4
+    assert (judgement.finding.left, judgement.finding.right) == (0.2125, 0.15)
+    assert judgement.verdict == "held"
+
+
+def test_a_negative_weight_names_the_record(tmp_path):
+    path = project(tmp_path, records=RECORDS.replace("0.1,2", "0.1,-2"))
+    with pytest.raises(InputError) as caught:
+        check(Project.at(tmp_path), path)
+    (problem,) = caught.value.problems
+    assert str(problem).startswith("records.csv:3")
+    assert "-2.0 is below 0" in problem.message
+
+
+def test_a_weight_that_is_the_same_for_every_record_may_not_be_negative(tmp_path):
+    with pytest.raises(InputError, match=r"found -1\.0, a weight of 0 or more is expected"):
+        check(Project.at(tmp_path), project(tmp_path, weight='"-1"'))
+
+
+def test_it_is_stored_only_where_it_was_given(tmp_path):
+    document = read_yaml(project(tmp_path))
+    protocol = read_protocol(document)
+    plain, weighted = to_stored(protocol)["metrics"]
+    assert plain["parameters"] == {"mean": "score"}
+    assert weighted["parameters"] == {"mean": "score", "weight": "size"}
+    assert to_stored(from_stored(to_stored(protocol), document.place(()))) == to_stored(protocol)
