@@ -18,7 +18,7 @@ import slow_thresholds as slow
 from prereg.check import check
 from prereg.cli.app import execute
 from prereg.errors import InputError
-from prereg.estimate import Block
+from prereg.estimate import Block, Prepared
 from prereg.intervals import lower_tail_at_most, support_floor
 from prereg.project import Project
 from prereg.resolve.thresholds import _endpoints
@@ -468,7 +468,7 @@ def project(folder, protocol=PROTOCOL, records=None, header=HEADER):
 
 
 def prepared(folder):
-    return check(Project.at(folder), folder / "protocol.yaml").prepared
+    return Prepared.of(check(Project.at(folder), folder / "protocol.yaml").plan)
 
 
 def refusal(folder):

@@ -126,6 +126,11 @@ class Prepared:
         return sum(len(m.axes) for m in self.plan.metrics.values())
 
 
+def degenerate_piece(plan: Plan, metric: MetricPlan, repeat: Repeat, panel: Panel, index: int) -> Piece:
+    """One metric on the panel of a degenerate policy that the protocol itself need not have."""
+    return _piece(plan, metric, repeat, panel, index, {})
+
+
 def _evaluated(cache: dict[str, Cells], key: str, evaluate: Callable[[], Cells]) -> Cells:
     if key not in cache:
         cache[key] = evaluate()

@@ -103,6 +103,7 @@ PredictionId = Annotated[
     str, StringConstraints(pattern=r"^[A-Za-z0-9]+([-_.$][A-Za-z0-9]+)*$", max_length=100)
 ]
 Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
+Family = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][A-Za-z0-9_$]*$", max_length=64)]
 Seed = Annotated[int, Field(ge=0, le=2**53)]
 Level = Annotated[float, Field(gt=0, lt=1)]
 Share = Annotated[float, Field(gt=0, le=1)]
@@ -308,7 +309,7 @@ class Prediction(Section):
         | None
     ) = None
     agree: Texts | None = None
-    family: Word | None = None
+    family: Family | None = None
     tier: Literal["primary", "secondary", "exploratory"] = "primary"
     because: str | None = None
 

@@ -63,8 +63,9 @@ class Leg:
     two_sided: bool = False
     left: Rate | None = None
     right: Rate | None = None
-    constant: float | None = None  # of the side that is a number, where the other is a metric
+    constant: float | None = None  # of the side that is a number, where the other is a metric or `gap`
     flipped: bool = False  # the number stands on the left
+    gap: tuple[Rate, Rate] | None = None  # the two metrics a and b where one side is a - b
 
     @functools.cached_property
     def evaluate(self) -> Callable[[Frame], LegValues]:
@@ -292,6 +293,11 @@ class ClaimCompiler:
             return replace(leg, left=_rate(gap[0], leg.axes), right=_rate(gap[1], leg.axes))
         if x.constant == 0 and (gap := self._gap(right)) is not None:  # 0 - (a - b) is b - a
             return replace(leg, left=_rate(gap[1], leg.axes), right=_rate(gap[0], leg.axes))
+        for difference, bar, flipped in ((left, y.constant, False), (right, x.constant, True)):
+            if bar is not None and (gap := self._gap(difference)) is not None:
+                sides = [_rate(side, leg.axes) for side in gap]
+                assert sides[0] is not None and sides[1] is not None
+                return replace(leg, gap=(sides[0], sides[1]), constant=bar, flipped=flipped)
         if x.metric is not None and y.metric is not None:
             return replace(leg, left=_rate(x, leg.axes), right=_rate(y, leg.axes))
         if x.metric is not None and y.constant is not None:
@@ -332,7 +338,8 @@ class ClaimCompiler:
         match piece:
             case Leg():
                 left, right = _moved(piece.left, where), _moved(piece.right, where)
-                leg = replace(piece, axes=axes, left=left, right=right)
+                gap = None if piece.gap is None else (_move(piece.gap[0], where), _move(piece.gap[1], where))
+                leg = replace(piece, axes=axes, left=left, right=right, gap=gap)
                 self.legs[leg.number] = leg
                 return leg
             case Branch():
@@ -382,7 +389,11 @@ def _floating(piece: Piece) -> bool:
 
 
 def _moved(rate: Rate | None, where: np.ndarray) -> Rate | None:
-    return None if rate is None else replace(rate, where=np.append(rate.where, -1)[where])
+    return None if rate is None else _move(rate, where)
+
+
+def _move(rate: Rate, where: np.ndarray) -> Rate:
+    return replace(rate, where=np.append(rate.where, -1)[where])
 
 
 def _rate(term: Term, axes: Axes) -> Rate | None:

@@ -85,7 +85,7 @@ def judge_family(members: Sequence[Member]) -> list[Finding | None]:
 def _tested(node: Node, member: Member) -> _Tested:
     leg = only_leg(node)
     if not isinstance(leg, Leg) or leg.point_only or (leg.op in ("==", "!=") and not leg.two_sided):
-        raise ValueError(f"{member.claim}: a family takes claims with a single leg under `interval` or `exact`")
+        raise ValueError(f"{member.claim}: a family takes single legs under `interval` or `exact`")
     exact = member.evidence.kind == "exact"
     truths, whole = truths_of(node, member.evidence, member.resamples)
     if whole[0] == 0:

@@ -1,4 +1,7 @@
-"""`each` on predictions: one prediction per combination of values, `$name` filled in, all in one family."""
+"""`each` on predictions: one prediction per combination of values, `$name` filled in, all in one family.
+
+`family: $model` gives each model a family of its own.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +19,8 @@ if TYPE_CHECKING:
     from prereg.protocol import Prediction, Protocol
     from prereg.resolve.notes import Notes, Path
 
-_SLOT = re.compile(r"""(["']?)\$([A-Za-z_][A-Za-z0-9_]*)""")
+_SLOT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_PIECE = re.compile(r"""(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*)""")
 NO_FAMILY = "none"
 _CORRECTED = ("interval", "exact")
 """Evidence with a p: verdicts by `point` and `support` have none to correct."""
@@ -35,18 +39,27 @@ def filled(text: str, values: Mapping[str, str]) -> str:
     """An expression with values in place of `$name`, quoted where they are no plain words or numbers."""
 
     def one(match: re.Match[str]) -> str:
-        quote, name = match[1], match[2]
-        if name not in values:
+        written = match["text"]
+        if written is not None:
+            within = {name: _escaped(value, written[0]) for name, value in values.items()}
+            return _SLOT.sub(lambda m: within.get(m[1], m[0]), written)
+        if match["name"] not in values:
             return match[0]
-        value = values[name]
-        if quote:
-            return quote + value.replace("\\", "\\\\").replace(quote, "\\" + quote)
-        plain = syntax.NAME.match(value) and value not in syntax.RESERVED
-        if plain or re.fullmatch(r"\d+(\.\d+)?", value):
-            return value
-        return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
+        value = values[match["name"]]
+        plain = syntax.NAME.fullmatch(value) and value not in syntax.RESERVED
+        return value if plain or re.fullmatch(r"\d+(\.\d+)?", value) else f'"{_escaped(value, chr(34))}"'
 
-    return _SLOT.sub(one, text)
+    return _PIECE.sub(one, text)
+
+
+def _escaped(value: str, quote: str) -> str:
+    for plain, escape in (("\\", "\\\\"), (quote, "\\" + quote), ("\n", "\\n"), ("\t", "\\t")):
+        value = value.replace(plain, escape)
+    return value
+
+
+def _slots(*texts: str | None) -> list[str]:
+    return [match[1] for text in texts for match in _SLOT.finditer(text or "")]
 
 
 def expand(protocol: Protocol, factors: Mapping[str, tuple[str, ...]], notes: Notes) -> list[Expanded]:
@@ -65,21 +78,36 @@ def expand(protocol: Protocol, factors: Mapping[str, tuple[str, ...]], notes: No
             chosen = dict(zip(values, combination, strict=True))
             whole = f"{name}[{', '.join(combination)}]"
             found.append(whole)
-            family = spec.family
-            if family is None and spec.evidence.kind in _CORRECTED:
-                family = name.replace("-", "_").replace(".", "_")
             changed = {
                 "claim": filled(spec.claim, chosen),
                 "falsified_if": None if spec.falsified_if is None else filled(spec.falsified_if, chosen),
-                "family": None if family == NO_FAMILY else family,
+                "family": _family(name, spec, chosen),
                 "each": None,
             }
             out.append(Expanded(whole, _given(spec.model_copy(update=changed), ids), path))
         ids[name] = tuple(found)
+        if len(set(found)) < len(found):
+            notes.problem((*path, "each"), "two combinations of values read the same; rename a value")
     for name, spec in protocol.predictions.items():
+        where: Path = ("predictions", name, "family")
         if spec.each is None and spec.family == NO_FAMILY:
-            notes.problem(("predictions", name, "family"), "`none` only opts out of the family of `each`")
+            notes.problem(where, "`none` only opts out of the family of `each`")
+        for key in ("claim", "falsified_if", "family"):
+            slots = [m["name"] for m in _PIECE.finditer(getattr(spec, key) or "") if m["name"]]
+            loose = [slot for slot in slots if slot not in (spec.each or {})]
+            if loose:
+                hint = suggestion(loose[0], spec.each or {})
+                notes.problem((*where[:2], key), f"`each` does not say what `${loose[0]}` stands for{hint}")
     return out
+
+
+def _family(name: str, spec: Prediction, chosen: Mapping[str, str]) -> str | None:
+    """The family of one combination: as written, with values in place; by default that of the prediction."""
+    if spec.family is None:
+        return name if spec.evidence.kind in _CORRECTED else None
+    if spec.family == NO_FAMILY:
+        return None
+    return _SLOT.sub(lambda m: chosen.get(m[1], m[0]), spec.family)
 
 
 def _given(spec: Prediction, ids: Mapping[str, tuple[str, ...]]) -> Prediction:
@@ -103,7 +131,7 @@ def _values(
                 where,
                 f"unknown factor `{name}`{suggestion(name, factors)}; list its values, or name a factor",
             )
-        elif f"${name}" not in spec.claim + (spec.falsified_if or ""):
+        elif name not in _slots(spec.claim, spec.falsified_if, spec.family):
             notes.problem(where, f"`${name}` stands nowhere in the claim", key=True)
         out[name] = known or () if listed is None else listed
         if len(set(out[name])) < len(out[name]):

@@ -306,12 +306,13 @@ def _degenerate(protocol: Protocol, layout: Layout, notes: Notes) -> dict[str, t
     if len(notes.problems) > before:
         return {}
     return {
-        name: tuple(_degenerate_panel(panel, name) for panel in layout.panels)
+        name: tuple(degenerate_panel(panel, name) for panel in layout.panels)
         for name in protocol.policies.degenerate
     }
 
 
-def _degenerate_panel(panel: Panel, name: str) -> Panel:
+def degenerate_panel(panel: Panel, name: str) -> Panel:
+    """The panel of a policy that answers everything (`always`) or nothing (`never`) and certifies nothing."""
     arms, units, samples = panel.shape
     index = np.full(arms * units * samples, -1, dtype=np.int64)
     index[panel.place] = panel.rows

@@ -54,6 +54,7 @@ class Solver:
         self._head = 0
         self._activity = [0.0] * variables
         self._bump = 1.0
+        self.phase = [0] * variables
         self._heap = [(0.0, v) for v in range(variables)]
         self._waiting = [True] * variables  # an up-to-date entry is in the heap
         self._core: list[int] = []
@@ -315,7 +316,7 @@ class Solver:
                 continue
             waiting[variable] = False
             if value[2 * variable] == 0:
-                return 2 * variable + 1
+                return 2 * variable + (1 - self.phase[variable])
         return None
 
     def _bumped(self, variable: int) -> None:
