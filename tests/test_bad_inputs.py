@@ -420,7 +420,7 @@ PROTOCOLS: dict[str, tuple[list[Edit], list[tuple[str, ...]]]] = {
     ),
     "family under point": (
         [Edit("evidence: point", "evidence: point\n    family: §f")],
-        [("interval evidence",)],
+        [("judged by `interval`",)],
     ),
     "family member with several legs": ([Edit(BECAUSE, "    family: §f\n")], [("single leg",)]),
     # -- emptiness ----------------------------------------------------------------------------------------------------
@@ -1073,7 +1073,7 @@ def test_a_tampered_number_is_an_integrity_error(tmp_path: Path) -> None:
     replace(next(tmp_path.glob("registrations/*/*.json")), b'"seed": 5', b'"seed": 6')
     code, lines = run(tmp_path)
     assert code == 3
-    assert "does not have the registered digest" in lines[0]
+    assert "`content` was changed" in lines[0]
 
 
 def test_missing_is_never_success(tmp_path: Path) -> None:

@@ -125,7 +125,7 @@ def content(folder):
     """The bytes of everything the ledger says (all but the envelope), and the table."""
     ledger, table = results(folder)
     whole = ledger.read_text()
-    before, after = whole.split('"envelope"')
+    before, after = whole.split('"envelope_digest"')
     assert '"content"' in before
     assert '"content"' not in after
     return before, table.read_bytes()

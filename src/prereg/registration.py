@@ -70,6 +70,8 @@ def read(path: Path, name: str) -> Registration:
     files = data.get("files") if isinstance(data, dict) else None
     if not isinstance(files, list) or not all(map(_is_file, files)):
         raise IntegrityError(Problem("the registered record files are malformed", place))
+    if not _may_amend(content.get("amends")):
+        raise IntegrityError(Problem("what it amends is malformed", place))
     registration = Registration(content, envelope, found, name)
     if path.stem != registration.short or path.parent.name != registration.id:
         raise IntegrityError(
@@ -84,6 +86,19 @@ def read(path: Path, name: str) -> Registration:
 def _is_file(entry: object) -> bool:
     kinds = {"path": str, "bytes": int, "sha256": str, "rows": int}
     return isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in kinds.items())
+
+
+def _may_amend(amends: object) -> bool:
+    """Whether this is nothing, or names the registrations that it takes the place of."""
+    if amends is None:
+        return True
+    others = amends.get("supersedes") if isinstance(amends, dict) else None
+    if not isinstance(amends, dict) or not isinstance(others, list):
+        return False
+    parents = [amends, *others]
+    return all(isinstance(p, dict) and isinstance(p.get("digest"), str) for p in parents) and isinstance(
+        amends.get("reason"), str
+    )
 
 
 def ids(project: Project) -> list[str]:
@@ -113,24 +128,52 @@ def of_id(project: Project, name: str) -> list[Registration]:
     return [read(path, project.name_of(path)) for path in files]
 
 
+def amended(content: dict[str, Any]) -> list[str]:
+    """The digests of the registrations that a content takes the place of, the one it was changed from first."""
+    amends = content.get("amends")
+    return [] if amends is None else [amends["digest"], *[s["digest"] for s in amends["supersedes"]]]
+
+
+def heads(every: list[Registration]) -> list[Registration]:
+    """Those that no amendment supersedes."""
+    parents = {digest for one in every for digest in amended(one.content)}
+    return [one for one in every if one.digest not in parents]
+
+
 def current(project: Project, name: str) -> Registration:
     """The registration of an id that no amendment supersedes.
 
     Raises:
-        IntegrityError: where several are current: one of them has to be superseded.
+        IntegrityError: where several are current, one of which has to be superseded; where one that was amended
+            is gone.
 
     """
     every = of_id(project, name)
-    parents = {
-        r.content.get("amends", {}).get("digest") for r in every if isinstance(r.content.get("amends"), dict)
-    }
-    heads = [r for r in every if r.digest not in parents]
-    if len(heads) != 1:
-        named = ", ".join(r.short for r in heads)
-        raise IntegrityError(
-            Problem(
-                f"{len(heads)} current registrations ({named}); one must supersede the other",
-                Place(f"registrations/{name}"),
-            )
-        )
-    return heads[0]
+    lost = unknown_parents(every)
+    if lost:
+        raise IntegrityError(*lost)
+    found = heads(every)
+    if len(found) != 1:
+        raise IntegrityError(several(name, found))
+    return found[0]
+
+
+def unknown_parents(every: list[Registration]) -> list[Problem]:
+    """What was amended and is gone: a superseded registration stays."""
+    known = {one.digest for one in every}
+    return [
+        Problem(f"amends {digest[:12]}, which is gone; superseded registrations stay", one.place)
+        for one in every
+        for digest in amended(one.content)
+        if digest not in known
+    ]
+
+
+def several(name: str, found: list[Registration]) -> Problem:
+    """The complaint about several current registrations, with the way out."""
+    named = ", ".join(one.short for one in found)
+    parents = " ".join(f"--parent {one.short}" for one in found)
+    return Problem(
+        f"{len(found)} current registrations ({named}); one must supersede the other: prereg amend {parents}",
+        Place(f"registrations/{name}"),
+    )

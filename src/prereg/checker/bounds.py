@@ -1,4 +1,4 @@
-"""Hostile input costs no more than registered counts: letters, characters, formulas, steps. Never seconds."""
+"""Hostile input costs no more than registered counts: characters, formulas, worlds, steps. Never seconds."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ class Bounds:
 
     problem, certificate: characters of the two texts.
     formulas: different formulas, those of the problem and of the certificate's table together.
+    worlds: worlds of a frame.
     truth_table_letters: letters of a problem whose truth table is accepted as a certificate.
     steps: single steps of all loops; ten million of them take some seconds.
     """
@@ -28,6 +29,7 @@ class Bounds:
     problem: int = 2_000_000
     certificate: int = 8_000_000
     formulas: int = 500_000
+    worlds: int = 4096
     truth_table_letters: int = 16
     steps: int = 100_000_000
 

@@ -22,7 +22,7 @@ _TEXT_OR_BRACKET = re.compile(r'"[^"\\]*+(?:\\.[^"\\]*+)*+"?|[\[\]{}]', re.DOTAL
 
 
 def read_certificate(text: str | bytes, budget: Budget) -> dict[str, object]:
-    """Return the JSON object that a text is. Raises RefusedError, or BudgetSpentError where it is too long."""
+    """Return the JSON object that a text is. Raises RefusedError, BudgetSpentError where it is too long."""
     if len(text) > budget.bounds.certificate:
         raise BudgetSpentError(f"a certificate of more than {budget.bounds.certificate} characters")
     if isinstance(text, bytes):

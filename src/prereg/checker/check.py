@@ -1,4 +1,4 @@
-"""The one question: does this certificate show, about this problem and in this logic, what its kind shows?"""
+"""One question: whether a certificate shows of a problem, in a logic, what certificates of its kind show."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ _CHECKS: Final[Mapping[str, Callable[[Problem, dict[str, object]], str]]] = {
 class Verdict:
     """What came out of a check.
 
-    accepted: the certificate shows what its kind shows (`SHOWS`); otherwise nothing is shown, nor its opposite.
+    accepted: the certificate shows what its kind shows (`SHOWS`); if False, nothing is shown.
     reason: one line; why it is refused, or what was accepted.
     kind: the kind of the certificate; None if it has none that is known.
     within: False if a bound was met before the end, so that nothing is known about the certificate.
@@ -55,7 +55,7 @@ class Verdict:
 
     @property
     def follows(self) -> bool | None:
-        """Whether the conjecture is shown to follow (True), shown not to follow (False), or nothing is (None)."""
+        """True or False if the conjecture is shown to follow or not to; None if nothing is shown."""
         return SHOWS[self.kind][1] if self.accepted and self.kind is not None else None
 
 
@@ -73,18 +73,30 @@ def check(
     kind: str | None = None
     try:
         tree = read_certificate(certificate_json, budget)
-        named = tree.get("kind")
-        if not isinstance(named, str) or named not in SHOWS:
-            raise RefusedError("the certificate is of no known kind")
-        kind = named
-        if SHOWS[kind][0] != logic:
-            raise RefusedError(f"`{kind}` shows nothing in {logic} logic")
-        try:
-            problem = read_problem(problem_text, budget)
-        except RefusedError as error:
-            raise RefusedError(f"the problem cannot be read: {error}") from error
+        kind = _kind(tree)
+        _speaks_of(kind, logic)
+        problem = _problem(problem_text, budget)
         return Verdict(accepted=True, reason=_CHECKS[kind](problem, tree), kind=kind)
     except RefusedError as error:
         return Verdict(accepted=False, reason=str(error), kind=kind)
     except BudgetSpentError as error:
         return Verdict(accepted=False, reason=f"over the bounds of a check: {error}", kind=kind, within=False)
+
+
+def _kind(tree: dict[str, object]) -> str:
+    kind = tree.get("kind")
+    if not isinstance(kind, str) or kind not in SHOWS:
+        raise RefusedError("the certificate is of no known kind")
+    return kind
+
+
+def _speaks_of(kind: str, logic: Logic) -> None:
+    if SHOWS[kind][0] != logic:
+        raise RefusedError(f"`{kind}` shows nothing in {logic} logic")
+
+
+def _problem(text: str, budget: Budget) -> Problem:
+    try:
+        return read_problem(text, budget)
+    except RefusedError as error:
+        raise RefusedError(f"the problem cannot be read: {error}") from error

@@ -1,8 +1,8 @@
 """What follows at a glance: few steps, sound by themselves, by which a flat clause is accepted.
 
-D is what is given, closed under taking conjunctions apart and modus ponens; *shown* is what D gives by putting
-conjunctions together and by weakening to a disjunction. Both grow upwards from each new formula, through a
-list of who uses it; no formula is asked again.
+D is what is given, closed under taking conjunctions apart and modus ponens; *shown* is what D gives by
+putting conjunctions together and by weakening to a disjunction. Both grow upwards from each new formula,
+through a list of who uses it; no formula is asked again.
 
 Disjunctions are the cost trap: from a letter up to a disjunction of thousands are thousands of steps. So only
 those are kept up to date that another kind of formula is made of; any other is asked for its parts, which are

@@ -1,14 +1,15 @@
 """Certificates that are looked at, not argued with: an assignment, all assignments, a Kripke frame.
 
-A set of assignments or of worlds is the bits of one whole number, and a formula is evaluated over the whole set at once,
-from its parts upwards.
+A set of assignments or of worlds is the bits of one whole number, and a formula is evaluated over the whole
+set at once, from its parts upwards.
 """
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from prereg.checker.bounds import RefusedError
+from prereg.checker.bounds import BudgetSpentError, RefusedError
 from prereg.checker.certificate import as_list, keyed, whole
 from prereg.checker.formulas import AND, CONSTANT, IMPLIES, LETTER, OR, TRUE
 from prereg.checker.problem import read_formula
@@ -29,7 +30,7 @@ def check_assignment(problem: Problem, tree: dict[str, object]) -> str:
     if not isinstance(given, dict):
         raise RefusedError("`letters` is not an object")
     if given.keys() != letters.keys():
-        odd = sorted(given.keys() ^ letters.keys())[0]
+        odd = min(given.keys() ^ letters.keys())
         raise RefusedError(f"the letter {odd[:40]!a} is {'missing' if odd in letters else 'foreign'}")
     values: dict[int, int] = {}
     for name, value in given.items():
@@ -102,13 +103,13 @@ def _classical(problem: Problem, values: dict[int, int], everything: int) -> lis
 
 def check_frame(problem: Problem, tree: dict[str, object]) -> str:
     """Show that world 0 of a Kripke frame forces all axioms and not the conjecture."""
-    worlds, order = (
-        as_list(tree_part, "a part of the frame") for tree_part in keyed(tree, ["worlds", "above"])
-    )
+    given, order = keyed(tree, ["worlds", "above"])
+    worlds = as_list(given, "`worlds`")
     if not worlds:
         raise RefusedError("the frame has no world")
-    as_list(order, "`above`", len(worlds))
-    above = _order(problem, order)
+    if len(worlds) > problem.formulas.budget.bounds.worlds:
+        raise BudgetSpentError(f"more than {problem.formulas.budget.bounds.worlds} worlds")
+    above = _order(problem, as_list(order, "`above`", len(worlds)))
     forced = _forced(problem, above, _letters(problem, worlds, above))
     for k, axiom in enumerate(problem.axioms):
         if not forced[axiom] & 1:
@@ -124,7 +125,7 @@ def _order(problem: Problem, order: list[object]) -> list[int]:
     lists: list[list[int]] = []
     for i, entry in enumerate(order):
         ups = [whole(j, f"an entry of `above` {i}", 0, count - 1) for j in as_list(entry, f"`above` {i}")]
-        if any(low >= high for low, high in zip(ups, ups[1:], strict=False)):
+        if any(low >= high for low, high in pairwise(ups)):
             raise RefusedError(f"`above` {i} is not sorted, or names a world twice")
         problem.formulas.budget.spend(len(ups) * (1 + count // 64))
         lists.append(ups)
@@ -141,7 +142,7 @@ def _order(problem: Problem, order: list[object]) -> list[int]:
 
 
 def _bits(members: list[int], count: int) -> int:
-    """Return a set of numbers below `count` as bits, in time that grows with the set and not with its square."""
+    """Return a set of numbers below `count` as bits, without a new whole number for each member."""
     cells = bytearray((count + 7) // 8)
     for member in members:
         cells[member >> 3] |= 1 << (member & 7)
@@ -199,7 +200,7 @@ def _forced(problem: Problem, above: list[int], held: dict[int, int]) -> list[in
 
 
 def _implies(problem: Problem, above: list[int], broken: int) -> int:
-    """Return the worlds with none at or above them where the left side is forced and the right side is not."""
+    """Return the worlds with no broken one at or above them: there only the left side is forced."""
     if not broken:
         return (1 << len(above)) - 1
     problem.formulas.budget.spend(len(above) * (1 + len(above) // 64))

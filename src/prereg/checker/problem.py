@@ -1,15 +1,15 @@
 """The propositional part of TPTP's fof, read strictly: what could be read in two ways is refused.
 
-One loop over the tokens with a stack of its own, so depth costs memory but no recursion. Two connectives without
-brackets between them are accepted only where TPTP's grammar has them: chains of & and chains of |, both read
-from the left.
+One loop over the tokens with a stack of its own, so depth costs memory but no recursion. Two connectives
+without brackets between them are accepted only where TPTP's grammar has them: chains of & and chains of |,
+both read from the left.
 """
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from prereg.checker.bounds import BudgetSpentError, RefusedError
 from prereg.checker.formulas import AND, FALSE, IMPLIES, OR, TRUE, Formulas
@@ -30,7 +30,8 @@ _TOKEN = re.compile(
       | (?P<constant>\$[a-z][A-Za-z0-9_]*)
       | (?P<connective><=> | <~> | => | <= | ~\| | ~& | [&|~])
       | (?P<mark>[(),.])
-      | (?P<loose>[\[\]:A-Z_"$+*/-])  # only what may follow a formula has any use for these
+      | (?P<loose>[\[\]:A-Z_"$+-])  # only what may follow a formula has any use for these
+      | (?P<wrong>.)  # so that no text is searched for a token further on
     """,
     re.VERBOSE | re.DOTALL,
 )
@@ -38,44 +39,41 @@ _TOKEN = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """What is asked: do the axioms (in the order of the file, repeats kept) entail the conjecture?"""
+    """Whether the axioms, in the order of the file with repeats, entail the conjecture."""
 
     formulas: Formulas
     axioms: tuple[int, ...]
     conjecture: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Token:
+class _Token(NamedTuple):
     kind: str
     text: str
     start: int
 
 
 class _Tokens:
-    """The tokens of a text, one at a time; the last one has the kind `end`."""
+    """The tokens of a text, of which one is `now`; the last one has the kind `end`."""
 
     def __init__(self, text: str, budget: Budget) -> None:
         self._text = text
-        self._budget = budget
-        self._end = 0
-        self.now = self.advance()
+        self._list: list[_Token] = []
+        for found in _TOKEN.finditer(text):
+            kind = found.lastgroup or ""
+            if kind == "wrong":
+                raise self.wrong(f"{found[0]!a} begins nothing that is known", found.start())
+            if kind != "blank":
+                self._list.append(_Token(kind, found[0], found.start()))
+        budget.spend(len(self._list))
+        self._list.append(_Token("end", "", len(text)))
+        self._at = 0
+        self.now = self._list[0]
 
     def advance(self) -> _Token:
-        """Step to the next token and return it."""
-        while True:
-            self._budget.spend(1)
-            start = self._end
-            if start == len(self._text):
-                self.now = _Token("end", "", start)
-                return self.now
-            found = _TOKEN.match(self._text, start)
-            if found is None:
-                raise self.wrong(f"{self._text[start]!a} begins nothing that is known", start)
-            self._end = found.end()
-            if found.lastgroup != "blank":
-                self.now = _Token(found.lastgroup or "", found[0], start)
-                return self.now
+        """Step to the next token, if there is one, and return it."""
+        self._at = min(self._at + 1, len(self._list) - 1)
+        self.now = self._list[self._at]
+        return self.now
 
     def expect(self, text: str, where: str) -> None:
         """Step over the given mark."""
@@ -138,7 +136,7 @@ def read_formula(text: str, formulas: Formulas) -> int:
 
 
 def _formula(tokens: _Tokens, formulas: Formulas) -> int:
-    # What is open around the present bracket: the connective, what stands left of it, negations before the bracket.
+    # What is open around the present bracket: connective, what stands left of it, negations of the bracket.
     stack: list[tuple[str, int, int]] = []
     connective, left, negations = "", -1, 0
     while True:

@@ -1,9 +1,10 @@
-"""Certificates that argue: a trace of clauses over formulas (intuitionistic), a list of lemmas (classical), counting.
+"""Certificates that argue: a trace of clauses over formulas (intuitionistic), a list of lemmas (classical).
 
-In a trace the variables of the clauses *are* formulas, and each clause is one that every world above one that forces the
-axioms obeys: flat clauses because `Closure` derives them, b -> (a => b) because it is valid, learned ones because the worlds
-above obey the same clauses. Each world, taken alone, is a classical model of clauses without arrows, so propagation, a
-classical argument, may add to them. Nothing is believed about how the prover named or simplified anything.
+In a trace the variables of the clauses *are* formulas. Every world that forces the axioms obeys each clause:
+flat clauses because `Closure` derives them, b -> (a => b) because it is valid, learned ones because all
+worlds above obey the clauses too. Each world, taken alone, is a classical model of clauses without arrows,
+so propagation, a classical argument, may add to them. Nothing is believed about how the prover named or
+simplified anything.
 """
 
 from __future__ import annotations
@@ -92,7 +93,7 @@ def _clause(body: Iterable[int], head: Iterable[int]) -> list[int]:
 
 
 def _rows(problem: Problem, table: object, axioms: object, goal: object) -> list[int]:
-    """Return the formula of each row of a table, in the problem's own table, and check which are the problem's."""
+    """Return the formula of each row, in the problem's own table; axioms and goal must be the problem's."""
     formulas = problem.formulas
     rows: list[int] = []
     for k, entry in enumerate(as_list(table, "`table`")):
@@ -201,7 +202,7 @@ def _counting(value: object, entry: Callable[[int], int], least: int, most: int)
 
 
 def _finish(clauses: Clauses, counted: _Counting | None, problem: Problem) -> None:
-    """Show a contradiction by counting, on the present saturated base. Raises RefusedError where there is none."""
+    """Show a contradiction by counting, on the present saturated base, or raise RefusedError."""
     if counted is None:
         raise RefusedError("the end does not follow by unit propagation")
     positive, exclusive = counted

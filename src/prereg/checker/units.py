@@ -1,7 +1,8 @@
 """Unit propagation over a growing list of clauses, with one saturated base and a way back to it.
 
-A variable is a number v; the literal 2v says that it is true, 2v + 1 that it is false. Each clause of two literals or more
-is watched at two of them, so that only what becomes false is looked at and going back costs nothing but the way.
+A variable is a number v; the literal 2v says that it is true, 2v + 1 that it is false. Each clause of two
+literals or more is watched at two of them, so that only what becomes false is looked at and going back costs
+nothing but the way.
 """
 
 from __future__ import annotations
