@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prereg import judge
@@ -26,6 +26,8 @@ class Analysis:
 
     main: Prepared
     variants: Mapping[str, Prepared]
+    made: Mapping[str, bytes] = field(default_factory=dict)
+    """Files that came with records made by the run: kept beside the ledger."""
 
     @property
     def plan(self) -> Plan:

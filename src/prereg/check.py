@@ -10,6 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prereg import collect
 from prereg.analysis import Analysis, analyse
 from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, file_order
 from prereg.estimate import Prepared
@@ -23,14 +24,16 @@ from prereg.readers import read_records
 from prereg.variants import variant_places
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
     from pathlib import Path
 
     from prereg.document import Document
     from prereg.expression.claims import Piece
     from prereg.plan import Places, Plan, PredictionPlan
     from prereg.project import Project
+    from prereg.records import Records
 
-_PLACEHOLDER = re.compile(r"\b(TBD|TODO|FIXME|XXX)\b|<[^<>]{0,60}>|\?\?\?")
+PLACEHOLDER = re.compile(r"\b(TBD|TODO|FIXME|XXX)\b|<[^<>]{0,60}>|\?\?\?")
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,8 +65,22 @@ def read(project: Project, path: Path) -> tuple[str, Document, Protocol, tuple[t
         raise MissingError(Problem(f"no such file{near(path.parent, path.name)}", Place(name)))
     document = read_yaml(path, name)
     protocol = read_protocol(document)
-    files = project.find(path.resolve().parent, protocol.data.records, document.place(("data", "records")))
-    return name, document, protocol, tuple(files)
+    return name, document, protocol, tuple(sources(project, path, protocol, document.place))
+
+
+def sources(project: Project, path: Path, protocol: Protocol, places: Places) -> list[tuple[str, Path]]:
+    """The files a protocol reads: its records, or the problems and labels its collector starts from."""
+    data, base = protocol.data, path.resolve().parent
+    if data.records is not None:
+        return project.find(base, data.records, places(("data", "records")))
+    problems = [
+        p if any(c in p for c in "*?[") or (base / p).is_file() else f"{p}/**/*.p"
+        for p in data.problems or ()
+    ]
+    found = project.find(base, problems, places(("data", "problems")))
+    if data.labels is not None:
+        found = sorted({*found, *project.find(base, (data.labels,), places(("data", "labels")))})
+    return found
 
 
 def check(project: Project, path: Path) -> Checked:
@@ -75,7 +92,7 @@ def check(project: Project, path: Path) -> Checked:
 
     """
     name, document, protocol, files = read(project, path)
-    records = read_records(files, protocol.column_types())
+    records = known_records(protocol, files, document.place(("data", "collect")))
     try:
         analysis = analyse(protocol, records, document.place)
     except InputError as error:
@@ -93,6 +110,16 @@ def check(project: Project, path: Path) -> Checked:
     return Checked(protocol, document, analysis, files, name)
 
 
+def known_records(protocol: Protocol, files: Sequence[tuple[str, Path]], place: Place) -> Records:
+    """The records, or their skeleton where the run makes them."""
+    if protocol.data.collect is None:
+        return read_records(files, protocol.column_types())
+    collector = collect.collector_of(protocol.data, place)
+    return collect.skeleton(
+        collector, protocol.data, files, collect.types_of(collector, protocol.column_types())
+    )
+
+
 def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Problem]]:
     """(problems, warnings) of a resolved protocol."""
     plan = prepared.plan
@@ -102,11 +129,17 @@ def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Pr
     problems += _empty(prepared, places)
     for prediction in plan.predictions:
         problems += _both_ways(prediction, places)
-        problems += _evidence(prediction, prepared, places)
         warnings += _resamples(prediction, plan, places)
-    problems += _families(plan, places)
+    problems += judgeable(prepared, places)
     # what `each` wrote stands at one place: one problem there is told once
     return list(dict.fromkeys(problems)), list(dict.fromkeys(warnings))
+
+
+def judgeable(prepared: Prepared, places: Places) -> list[Problem]:
+    """What the judge cannot judge as it is asked to: evidence that does not fit a leg, and unfit families."""
+    plan = prepared.plan
+    problems = [p for prediction in plan.predictions for p in _evidence(prediction, prepared, places)]
+    return list(dict.fromkeys([*problems, *_families(plan, places)]))
 
 
 def _placeholders(protocol: Protocol, places: Places) -> list[Problem]:
@@ -118,7 +151,7 @@ def _placeholders(protocol: Protocol, places: Places) -> list[Problem]:
     prose += [(("predictions", name, "because"), spec.because) for name, spec in protocol.predictions.items()]
     out = []
     for path, text in prose:
-        found = _PLACEHOLDER.search(text or "")
+        found = PLACEHOLDER.search(text or "")
         if found:
             out.append(Problem(f"a placeholder is no promise: `{found.group()}`", places(path)))
     return out
@@ -197,8 +230,10 @@ def _evidence(prediction: PredictionPlan, prepared: Prepared, places: Places) ->
                         where,
                     )
                 )
-            elif kind == "exact" and (
-                leg.two_sided or any(exact_of(leg, at, prepared) is None for at in range(len(leg.axes)))
+            elif (
+                kind == "exact"
+                and prepared.plan.protocol.data.collect is None
+                and (leg.two_sided or any(exact_of(leg, at, prepared) is None for at in range(len(leg.axes))))
             ):
                 out.append(
                     Problem(

@@ -159,7 +159,9 @@ def _truth(piece: Piece, at: int, legs: list[np.ndarray]) -> float:
         case Opposite():
             return 1.0 - _truth(piece.child, at, legs)
         case Branch():
-            parts = [_truth(child, int(where[at]) if at >= 0 else -1, legs) for child, where in piece.children]
+            parts = [
+                _truth(child, int(where[at]) if at >= 0 else -1, legs) for child, where in piece.children
+            ]
         case Fold():
             parts = [_truth(piece.child, int(i), legs) for i in (piece.groups[at] if at >= 0 else ())]
     if not parts:

@@ -306,11 +306,81 @@ class Parts(TypedDict):
     judge: int
 
 
+class FieldChange(TypedDict):
+    """One field that an amendment changes; what it was or became is absent where there is none."""
+
+    path: str
+    direction: Literal["weaker", "stronger", "changed"]
+    before: NotRequired[Any]
+    after: NotRequired[Any]
+
+
+class Superseded(TypedDict):
+    """Another registration that an amendment takes the place of."""
+
+    digest: Digest
+    changes: list[FieldChange]
+
+
+class TouchingChange(TypedDict):
+    """A change that touches a verdict."""
+
+    amends: Digest
+    path: str
+    direction: Literal["weaker", "stronger", "changed"]
+
+
+class Touched(TypedDict):
+    """A prediction whose verdict an amendment touches."""
+
+    prediction: str
+    changes: list[TouchingChange]
+
+
+class SeenAttempts(TypedDict):
+    """Attempts of one kind."""
+
+    kind: str
+    started: Count
+    results: Count
+
+
+class SeenVerdict(TypedDict):
+    """A verdict that was known."""
+
+    prediction: str
+    verdict: Verdict
+    reason: str | None
+
+
+class SeenRecords(TypedDict):
+    """A registration of this id or over the same records, and what had come of it."""
+
+    id: str
+    registration: Digest
+    state: Literal["nothing run", "run started", "results written", "damaged"]
+    files: list[str]
+    counts: Counts | None
+    verdicts: list[SeenVerdict] | None
+
+
+class Seen(TypedDict):
+    """What had been seen when an amendment was made."""
+
+    state: Literal["nothing run", "run started", "results written"]
+    attempts: list[SeenAttempts]
+    judged: list[SeenRecords]
+
+
 class Amends(TypedDict):
-    """What an amendment changes."""
+    """What an amendment changes, why, and what had been seen."""
 
     digest: Digest
     reason: str
+    changes: list[FieldChange]
+    supersedes: list[Superseded]
+    touched: list[Touched]
+    seen: Seen
 
 
 class RegistrationContent(TypedDict):
@@ -402,6 +472,14 @@ class Fired(TypedDict):
     fired: bool
 
 
+class VerdictBefore(TypedDict):
+    """What this prediction came to under an earlier registration."""
+
+    registration: Digest
+    verdict: Verdict
+    reason: str | None
+
+
 class Entry(Leg):
     """One prediction, judged."""
 
@@ -413,6 +491,9 @@ class Entry(Leg):
     tier: NotRequired[Literal["secondary", "exploratory"]]
     gate: NotRequired[bool]
     family: NotRequired[str]
+    deviated: NotRequired[bool]
+    deviations: NotRequired[list[TouchingChange]]
+    verdicts_before: NotRequired[list[VerdictBefore]]
 
 
 class LedgerVariant(TypedDict):
@@ -452,6 +533,14 @@ class TableFile(TypedDict):
     rows: Count
 
 
+class LedgerAmends(TypedDict):
+    """The amendment that was run."""
+
+    digest: Digest
+    reason: str
+    seen: Literal["nothing run", "run started", "results written"]
+
+
 class LedgerContent(TypedDict):
     """What was found."""
 
@@ -464,6 +553,7 @@ class LedgerContent(TypedDict):
     variants: list[LedgerVariant]
     excluded: list[dict[str, str]]
     reports: list[Report]
+    amends: NotRequired[LedgerAmends]
     tables: list[TableFile]
 
 
@@ -477,6 +567,7 @@ class AttemptStart(Circumstances):
     registration: Digest
     registration_sha256: Digest
     kind: str
+    nonce: Annotated[str, Field(pattern="^[0-9a-f]{8}$")]
     after: list[Digest]
     damaged: NotRequired[str]
 
@@ -516,6 +607,7 @@ class Note(TypedDict):
     attempt: Digest | None
     predictions: list[str]
     text: str
+    after: list[Digest]
 
 
 SHAPES: dict[str, dict[str, Any]] = {

@@ -32,13 +32,14 @@ def content_of(
         "data": {"files": registered.content["data"]["files"], "arms": _arms(plan)},
         "counts": judge.counts(judgements),
         "headline": _headline(plan, judgements),
-        "predictions": [j.to_tree() for j in judgements],
+        "predictions": [{**j.to_tree(), **_deviation(registered, j.id)} for j in judgements],
         "variants": [
             {"name": name, "counts": judge.counts(each), "predictions": [j.to_tree() for j in each]}
             for name, each in judged.variants.items()
         ],
         "excluded": [dict(zip(plan.excluded_factors, key, strict=True)) for key in plan.excluded],
         "reports": [_report(plan, i, found) for i in range(len(plan.reports))],
+        **_amends(registered),
         "tables": [
             {"name": name, "sha256": hashlib.sha256(data).hexdigest(), "rows": data.count(b"\n") - 1}
             for name, data in tables.items()
@@ -46,6 +47,31 @@ def content_of(
     }
     short: dict[str, Any] = ledger.shortened(content)
     return short
+
+
+def _amends(registered: Registration) -> dict[str, Any]:
+    """Of an amendment: what it amends, why, and whether results had been seen."""
+    amends = registered.content.get("amends")
+    if amends is None:
+        return {}
+    told = {"digest": amends["digest"], "reason": amends["reason"], "seen": amends["seen"]["state"]}
+    return {"amends": told}
+
+
+def _deviation(registered: Registration, prediction: str) -> dict[str, Any]:
+    """Of an amendment: whether it touches this verdict, by which changes, and what the verdict was before."""
+    amends = registered.content.get("amends")
+    if amends is None:
+        return {}
+    changed = [c for t in amends["touched"] if t["prediction"] == prediction for c in t["changes"]]
+    before = [
+        {"registration": judged["registration"], "verdict": v["verdict"], "reason": v["reason"]}
+        for judged in amends["seen"]["judged"]
+        if judged["id"] == registered.id
+        for v in judged["verdicts"] or ()
+        if v["prediction"] == prediction
+    ]
+    return {"deviated": bool(changed), "deviations": changed, "verdicts_before": before}
 
 
 def _headline(plan: Plan, judgements: Sequence[judge.Judgement]) -> str | None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from prereg import documents
 from prereg.errors import IntegrityError, Place, Problem
 from prereg.sealed import Layout
 
@@ -50,6 +52,11 @@ class Ledger:
     digest: str
     name: str
 
+    @property
+    def sha256(self) -> str:
+        """SHA-256 of the bytes of the file, circumstances included."""
+        return hashlib.sha256(to_bytes(self.content, self.envelope)).hexdigest()
+
 
 def to_bytes(content: dict[str, Any], envelope: dict[str, Any]) -> bytes:
     """The file of a ledger."""
@@ -67,4 +74,5 @@ def read(path: Path, name: str) -> Ledger:
     content, envelope, found = FILE.read(path, name)
     if envelope is None:
         raise IntegrityError(Problem("a ledger has an envelope", Place(name)))
+    documents.check("ledger", {"content": content, "envelope": envelope}, name)
     return Ledger(content, envelope, found, name)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import prereg
-from prereg import canonical, formats, manifest, registration
+from prereg import canonical, collect, formats, manifest, registration
 from prereg.differences import Change, changes
 from prereg.errors import IntegrityError, Place, Problem
 from prereg.metrics import KINDS
@@ -54,8 +54,7 @@ def content_of(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any
     return {
         "protocol": protocol,
         "data": {
-            "prospective": False,
-            "files": manifest.with_rows(entries, plan.records.files),
+            **_source(checked, entries),
         },
         **resolved_of(checked.analysis),
         "parts": {
@@ -64,6 +63,43 @@ def content_of(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any
             **RULES,
         },
     }
+
+
+def _source(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any]:
+    """The record files; or, for records that the run makes, the files they are made from and the authority."""
+    data = checked.protocol.data
+    if data.collect is None:
+        return {"prospective": False, "files": manifest.with_rows(entries, checked.plan.records.files)}
+    collector = collect.collector_of(data, Place(checked.name))
+    files = [{**entry, "rows": 0} for entry in entries]
+    return {"prospective": True, "files": files, "collector": collect.authority(collector, data)}
+
+
+def known_parts(registered: Registration) -> None:
+    """The built-in parts that were registered must be those of this version.
+
+    Raises:
+        IntegrityError: every part of another version.
+
+    """
+    own = {"language": LANGUAGE, **RULES}
+    parts = registered.content["parts"]
+    asked = [(name, version, own.get(name)) for name, version in parts.items() if name != "metrics"]
+    kinds = parts["metrics"].items()
+    asked += [(f"metrics.{n}", v, KINDS[n].version if n in KINDS else None) for n, v in kinds]
+    found = [
+        Problem(
+            f"registered with version {version} of `{name}`, this prereg has {known or 'none'}; "
+            "use the version that it was registered with",
+            registered.place,
+        )
+        for name, version, known in asked
+        if version != known
+    ]
+    used = {m["kind"] for m in registered.content["protocol"]["metrics"]} - {"value", *parts["metrics"]}
+    found += [Problem(f"no version of `metrics.{name}` is registered", registered.place) for name in used]
+    if found:
+        raise IntegrityError(*found)
 
 
 def resolved_of(analysis: Analysis) -> dict[str, Any]:
@@ -209,32 +245,43 @@ def lock(project: Project, checked: Checked) -> Locked:
     """
     content, digest = prepare(checked)
     name = checked.protocol.id
-    path = project.registrations(name) / f"{digest[:12]}.json"
     folder = project.registrations(name)
     known = registration.of_id(project, name) if folder.is_dir() and any(folder.glob("*.json")) else []
-    for one in known:
-        if one.digest == digest:
-            return Locked(one, path, new=False)
     if known:
-        raise _moved(registration.current(project, name), content)
+        before = registration.current(project, name)
+        if digest != before.digest and list(changes(_bare(before.content), content)):
+            raise _moved(before, content)
+        return Locked(before, folder / f"{before.short}.json", new=False)
+    return write(project, checked, content)
+
+
+def write(project: Project, checked: Checked, content: dict[str, Any]) -> Locked:
+    """Write the registration of a content; one that is there already stays as it is."""
+    path = project.registrations(checked.protocol.id) / f"{registration.FILE.digest(content)[:12]}.json"
     envelope = {
         **circumstances(project.root),
         "protocol": {"path": checked.name, "sha256": canonical.file_digest(project.inside(checked.name))[0]},
     }
+    new = True
     try:
         formats.write_atomic(path, registration.to_bytes(content, envelope), exclusive=True)
     except FileExistsError:
-        return Locked(registration.read(path, project.name_of(path)), path, new=False)
-    return Locked(registration.read(path, project.name_of(path)), path, new=True)
+        new = False
+    return Locked(registration.read(path, project.name_of(path)), path, new=new)
+
+
+def _bare(content: dict[str, Any]) -> dict[str, Any]:
+    """A content without what it amends: locking an amended protocol again changes nothing."""
+    return {key: value for key, value in content.items() if key != "amends"}
 
 
 def _moved(before: Registration, content: dict[str, Any]) -> IntegrityError:
     place = Place(before.name)
-    found = list(changes(before.content, content))
+    found = list(changes(_bare(before.content), content))
     problems = [
         Problem(
-            f"`{before.id}` is registered as {before.short}; a change is an amendment (prereg amend), "
-            "not another lock",
+            f"`{before.id}` is registered as {before.short}; a change is an amendment, not another "
+            "lock: prereg amend PROTOCOL.yaml --reason …",
             place,
         )
     ]

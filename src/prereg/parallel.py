@@ -24,17 +24,24 @@ def map_blocks(
     Workers are threads: the array work releases the interpreter lock, and nothing has to be copied.  The
     result does not depend on their number, because every block knows its own resamples.
     """
-    if jobs <= 1 or len(blocks) <= 1:
-        return list(_ticked(map(function, blocks), tick))
+    out = []
+    for result in each(function, blocks, jobs, "threads"):
+        tick()
+        out.append(result)
+    return out
+
+
+def each(
+    function: Callable[[Block], Found], items: Sequence[Block], jobs: int, prefer: str = "processes"
+) -> Iterator[Found]:
+    """The results one by one, in the order of the items, as they are ready."""
+    if jobs <= 1 or len(items) <= 1:
+        yield from map(function, items)
+        return
     try:
         from joblib import Parallel, delayed  # noqa: PLC0415 - 113 ms, and optional
     except ImportError:
         raise InputError("--jobs needs joblib: install `prereg-runner[parallel]`, or leave it at 1") from None
-    workers = Parallel(n_jobs=jobs, prefer="threads", return_as="generator")
-    return list(_ticked(workers(delayed(function)(block) for block in blocks), tick))
-
-
-def _ticked(results: Iterator[Found], tick: Callable[[], None]) -> Iterator[Found]:
-    for result in results:
-        tick()
-        yield result
+    yield from Parallel(n_jobs=jobs, prefer=prefer, return_as="generator")(
+        delayed(function)(x) for x in items
+    )

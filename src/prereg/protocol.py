@@ -121,7 +121,11 @@ class Section(BaseModel):
 class Data(Section):
     """Which records are read and what their columns mean."""
 
-    records: Texts
+    records: Texts | None = None
+    collect: str | None = None
+    problems: Texts | None = None
+    labels: str | None = None
+    engines: dict[str, dict[str, int | str]] | None = None
     arm: Texts
     unit: str
     dataset: str | None = None
@@ -133,6 +137,19 @@ class Data(Section):
     derive: dict[Word, Expression] = {}
     where: Expression | None = None
     guards: Texts | None = None
+
+    @model_validator(mode="after")
+    def _one_source(self) -> Data:
+        if (self.records is None) == (self.collect is None):
+            raise ValueError("data have either `records`, or `collect` for records made by the run")
+        made = [key for key in ("problems", "labels", "engines") if getattr(self, key) is not None]
+        if self.records is not None and made:
+            raise ValueError(f"`{made[0]}` belongs to `collect`, for records made by the run")
+        if self.collect is not None and (self.problems is None or not self.engines):
+            raise ValueError(
+                "`collect` needs the `problems` that are frozen and the `engines` that answer them"
+            )
+        return self
 
     @model_validator(mode="after")
     def _samples(self) -> Data:

@@ -13,7 +13,7 @@ from prereg.values import REASONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prereg.estimate import Estimate, LegEstimate, Prepared
+    from prereg.estimate import Estimate, LegEstimate, Piece, Prepared
     from prereg.expression.terms import Facts
     from prereg.plan import Plan, PredictionPlan
 
@@ -163,22 +163,29 @@ def _units(
     rate: compiled.Rate, at: int, prepared: Prepared
 ) -> tuple[np.ndarray, np.ndarray, tuple[int, int]] | None:
     """Hits and rows of a rate per unit (or cluster), and the sample they come from; None for other kinds."""
-    pieces = prepared.pieces.get((rate.name, rate.degenerate), [])
+    found = piece_at(rate, at, prepared)
+    if found is None:
+        return None
+    piece, position = found
+    if piece.unit_hits is None or piece.unit_rows is None:
+        return None
+    hits, rows = piece.unit_hits[position], piece.unit_rows[position]
+    draws = prepared.plan.samples[piece.panel, piece.part].draws
+    cluster = None if draws is None else draws.drawn_of_unit
+    if cluster is not None:
+        count = int(cluster.max()) + 1
+        hits = np.bincount(cluster, weights=hits, minlength=count).astype(np.int64)
+        rows = np.bincount(cluster, weights=rows, minlength=count).astype(np.int64)
+    return hits, rows, (piece.panel, piece.part)
+
+
+def piece_at(rate: compiled.Rate, at: int, prepared: Prepared) -> tuple[Piece, int] | None:
+    """The piece of a metric that holds a policy of a leg, and its place there; None where there is none."""
     position = int(rate.where[at])
-    for piece in pieces:
-        if piece.unit_hits is None or piece.unit_rows is None:
-            return None
-        size = len(piece.units)
-        if position < size:
-            if position < 0:
-                return None
-            hits, rows = piece.unit_hits[position], piece.unit_rows[position]
-            draws = prepared.plan.samples[piece.panel, piece.part].draws
-            cluster = None if draws is None else draws.drawn_of_unit
-            if cluster is not None:
-                count = int(cluster.max()) + 1
-                hits = np.bincount(cluster, weights=hits, minlength=count).astype(np.int64)
-                rows = np.bincount(cluster, weights=rows, minlength=count).astype(np.int64)
-            return hits, rows, (piece.panel, piece.part)
-        position -= size
+    if position < 0:
+        return None
+    for piece in prepared.pieces.get((rate.name, rate.degenerate), []):
+        if position < len(piece.units):
+            return piece, position
+        position -= len(piece.units)
     return None

@@ -62,7 +62,15 @@ def read_records(files: Sequence[tuple[str, Path]], types: Mapping[str, str]) ->
         MissingError: where the files hold no row at all.
 
     """
-    tables = [_read(name, path) for name, path in files]
+    return _joined([_read(name, path) for name, path in files], types)
+
+
+def read_text(name: str, text: str, types: Mapping[str, str]) -> Records:
+    """The records of one CSV text, as `read_records` reads those of files."""
+    return _joined([_csv(name, text)], types)
+
+
+def _joined(tables: list[_Table], types: Mapping[str, str]) -> Records:
     typed = {t.typed for t in tables}
     if len(typed) > 1:
         other = next(t for t in tables if t.typed != tables[0].typed)

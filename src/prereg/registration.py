@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import hashlib
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from prereg import documents
 from prereg.errors import IntegrityError, MissingError, Place, Problem, suggestion
 from prereg.numerals import shown
 from prereg.sealed import Layout
@@ -41,6 +43,11 @@ class Registration:
         return self.digest[:12]
 
     @property
+    def sha256(self) -> str:
+        """SHA-256 of the bytes of the file, circumstances included."""
+        return hashlib.sha256(to_bytes(self.content, self.envelope)).hexdigest()
+
+    @property
     def place(self) -> Place:
         """The file, for messages."""
         return Place(self.name)
@@ -63,15 +70,7 @@ def read(path: Path, name: str) -> Registration:
     content, envelope, found = FILE.read(path, name)
     if envelope is None:
         raise IntegrityError(Problem("a registration has an envelope", place))
-    protocol = content.get("protocol")
-    if not isinstance(protocol, dict) or not isinstance(protocol.get("id"), str):
-        raise IntegrityError(Problem("the registered protocol has no id", place))
-    data = content.get("data")
-    files = data.get("files") if isinstance(data, dict) else None
-    if not isinstance(files, list) or not all(map(_is_file, files)):
-        raise IntegrityError(Problem("the registered record files are malformed", place))
-    if not _may_amend(content.get("amends")):
-        raise IntegrityError(Problem("what it amends is malformed", place))
+    documents.check("registration", {"content": content, "envelope": envelope}, name)
     registration = Registration(content, envelope, found, name)
     if path.stem != registration.short or path.parent.name != registration.id:
         raise IntegrityError(
@@ -81,24 +80,6 @@ def read(path: Path, name: str) -> Registration:
             )
         )
     return registration
-
-
-def _is_file(entry: object) -> bool:
-    kinds = {"path": str, "bytes": int, "sha256": str, "rows": int}
-    return isinstance(entry, dict) and all(isinstance(entry.get(key), kind) for key, kind in kinds.items())
-
-
-def _may_amend(amends: object) -> bool:
-    """Whether this is nothing, or names the registrations that it takes the place of."""
-    if amends is None:
-        return True
-    others = amends.get("supersedes") if isinstance(amends, dict) else None
-    if not isinstance(amends, dict) or not isinstance(others, list):
-        return False
-    parents = [amends, *others]
-    return all(isinstance(p, dict) and isinstance(p.get("digest"), str) for p in parents) and isinstance(
-        amends.get("reason"), str
-    )
 
 
 def ids(project: Project) -> list[str]:

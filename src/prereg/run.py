@@ -8,11 +8,12 @@ reproduced, never replaced; (9) results are written, the ledger last; (10) the a
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prereg import (
     canonical,
+    collect,
     findings,
     formats,
     ledger,
@@ -25,9 +26,10 @@ from prereg import (
 )
 from prereg.analysis import Analysis, analyse, compute
 from prereg.attempts import begin
+from prereg.check import judgeable
 from prereg.differences import changes
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
-from prereg.lock import circumstances, resolved_of
+from prereg.lock import circumstances, known_parts, resolved_of
 from prereg.protocol import read_protocol
 from prereg.readers import read_records
 from prereg.stored import from_stored, to_stored
@@ -37,6 +39,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from prereg.project import Project
+    from prereg.protocol import Protocol
+    from prereg.records import Records
     from prereg.registration import Registration
 
 
@@ -88,7 +92,8 @@ def run(
 
     """
     notes = drift(project, registered)
-    attempt = begin(project, registered.id, registered.digest, "run", circumstances(project.root))
+    known_parts(registered)
+    attempt = begin(project, registered, "run", circumstances(project.root))
     try:
         content, tables = _execute(project, registered, jobs, stage, tick)
         folder = project.results(registered.id) / registered.short
@@ -102,6 +107,8 @@ def run(
     attempt.finish(
         "reproduced" if reproduced else "written",
         ledger=ledger.FILE.digest(content),
+        ledger_sha256=canonical.file_digest(folder / results.LEDGER)[0],
+        tables=[{"name": t["name"], "sha256": t["sha256"]} for t in content["tables"]],
         counts=content["counts"],
     )
     return Outcome(registered, content, folder, reproduced, tuple(notes))
@@ -139,7 +146,8 @@ def drift(project: Project, registered: Registration) -> list[str]:
     if found:
         raise IntegrityError(
             Problem(
-                f"changed since it was locked as {registered.short}; a change is an amendment (prereg amend)",
+                f"changed since it was locked as {registered.short}; a change is an amendment: "
+                "prereg amend PROTOCOL.yaml --reason …",
                 Place(name),
             ),
             *[Problem(f"differs: {change}", Place(name)) for change in found[:50]],
@@ -158,13 +166,25 @@ def _execute(
     stage("hashing records")
     manifest.verify(project, entries)
     stage("reading records")
-    analysis = analysis_of(project, registered)
-    plan = analysis.plan
-    _as_registered(registered, analysis)
+    analysis = analysis_of(project, registered, jobs, tick)
+    as_registered(registered, analysis)
     stage("resampling")
-    judged = compute(analysis, jobs, tick)
+    content, tables = computed(registered, analysis, jobs, tick)
     manifest.verify(project, entries)
-    tables = {"policies.csv": table.to_bytes(plan, judged.estimate)}
+    return content, tables
+
+
+def computed(
+    registered: Registration,
+    analysis: Analysis,
+    jobs: int = 1,
+    tick: Callable[[int], None] = lambda _: None,
+) -> tuple[dict[str, Any], dict[str, bytes]]:
+    """The content of the ledger, and the tables beside it."""
+    plan = analysis.plan
+    judged = compute(analysis, jobs, tick)
+    tables = dict(analysis.made)
+    tables["policies.csv"] = table.to_bytes(plan, judged.estimate)
     for name, data in (
         ("thresholds.csv", trace.to_bytes(plan)),
         ("surfaces.csv", surface.to_bytes(analysis.main)),
@@ -174,8 +194,10 @@ def _execute(
     return findings.content_of(registered, plan, judged, tables), tables
 
 
-def analysis_of(project: Project, registered: Registration) -> Analysis:
-    """What a registration comes to, from its stored protocol and the records.
+def analysis_of(
+    project: Project, registered: Registration, jobs: int = 1, tick: Callable[[int], None] = lambda _: None
+) -> Analysis:
+    """What a registration comes to, from its stored protocol and the records (made here, where it makes them).
 
     Raises:
         IntegrityError: where the registered protocol no longer resolves.
@@ -188,15 +210,53 @@ def analysis_of(project: Project, registered: Registration) -> Analysis:
 
     protocol = from_stored(registered.content["protocol"], registered.place)
     files = manifest.files_of(project, registered.content["data"]["files"])
-    records = read_records(files, protocol.column_types())
+    made: dict[str, bytes] = {}
+    if protocol.data.collect is None:
+        records = read_records(files, protocol.column_types())
+    else:
+        records, made = collected(project, registered, protocol, jobs, tick)
     try:
-        return analyse(protocol, records, place)
+        analysis = replace(analyse(protocol, records, place), made=made)
     except InputError as error:
         raise IntegrityError(*error.problems) from None
+    # a lock refuses what cannot be judged; a registration that asks for it was not written by one
+    for prepared in (analysis.main, *analysis.variants.values()):
+        refused = judgeable(prepared, place)
+        if refused:
+            raise IntegrityError(*refused)
+    return analysis
 
 
-def _as_registered(registered: Registration, analysis: Analysis) -> None:
-    """Columns, factors, units, split and streams must come out as they did when it was locked."""
+def collected(
+    project: Project,
+    registered: Registration,
+    protocol: Protocol,
+    jobs: int,
+    tick: Callable[[int], None],
+) -> tuple[Records, dict[str, bytes]]:
+    """The records that the registered collector makes, and the files to keep.
+
+    Raises:
+        IntegrityError: where the collector is not the registered one.
+
+    """
+    data = registered.content["data"]
+    collector = collect.collector_of(protocol.data, registered.place)
+    collect.verify_authority(collector, protocol.data, data.get("collector") or {}, registered.place)
+    files = manifest.files_of(project, data["files"])
+    types = collect.types_of(collector, protocol.column_types())
+    folder = project.results(registered.id) / registered.short
+    made = collect.collect(collector, protocol.data, files, types, folder, jobs, tick)
+    return made.records, made.tables
+
+
+def as_registered(registered: Registration, analysis: Analysis) -> None:
+    """Columns, factors, units, split and streams must come out as they did when it was locked.
+
+    Raises:
+        IntegrityError: every field that does not.
+
+    """
     now = resolved_of(analysis)
     found = [c for key in now for c in changes(registered.content.get(key), now[key], key)]
     if found:

@@ -276,6 +276,8 @@ def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
         "arm": protocol["data"]["arm"][0],
         "degenerate": protocol["policies"]["degenerate"],
         "metrics": protocol["metrics"],
+        "exclude": protocol["policies"].get("exclude"),
+        "outcomes": protocol.get("outcomes"),
         "level": (protocol["resampling"] or {}).get("level", 0.95),
     }
     folder = project.results(registered.id) / registered.short

@@ -20,6 +20,7 @@ NOT_PROVEN = (
 )
 TIES = re.compile(r" \(ties: \w+\)$")
 MOST_TIES = 40
+MOST_EXCLUDED = 20
 _STYLE = {"held": "green", "failed": "yellow", "falsified": "red"}
 
 
@@ -43,9 +44,12 @@ def verdict_text(entry: dict[str, Any]) -> Text:
 
 def _interval(entry: dict[str, Any]) -> str:
     interval = entry.get("interval")
-    if interval is None:
-        return f"p = {short(entry['p'])}" if entry.get("p") is not None else ""
-    return f"[{short(interval[0])}, {short(interval[1])}]"
+    told = [] if interval is None else [f"[{short(interval[0])}, {short(interval[1])}]"]
+    if entry.get("p_adjusted") is not None:
+        told.append(f"p = {entry['p_adjusted']:.2g} (Holm)")
+    elif entry.get("p") is not None and interval is None:
+        told.append(f"p = {entry['p']:.2g}")
+    return " ".join(told)
 
 
 def _count(value: Any) -> str:
@@ -94,6 +98,47 @@ def verdict_table(predictions: list[dict[str, Any]], title: str) -> Table:
     return table
 
 
+def _headline(sheet: Sheet, content: dict[str, Any], stored: dict[str, Any]) -> None:
+    """The outcome in the author's words; `void` where a gate was not held."""
+    if content.get("headline") == "void":
+        shut = [p["id"] for p in content["predictions"] if p.get("gate") and p["verdict"] != "held"]
+        sheet.print(Text(f"headline: void, because {', '.join(shut)} did not hold", style="red bold"))
+    elif content.get("headline"):
+        sheet.print(Text(f"headline: {content['headline']}", style="bold"))
+    elif stored.get("outcomes"):
+        sheet.print(Text("headline: none, no registered outcome covers these verdicts", style="bold"))
+
+
+def variant_table(content: dict[str, Any]) -> Table | None:
+    """One row per prediction, one column per variant; None where nothing was registered to vary."""
+    variants = content.get("variants") or []
+    if not variants:
+        return None
+    table = Table("The same under each variant (≠: the verdicts are not all the same)")
+    for name in ("prediction", "registered", *(v["name"] for v in variants)):
+        table.add_column(name)
+    found = [{p["id"]: p for p in v["predictions"]} for v in variants]
+    for entry in content["predictions"]:
+        row = [entry, *(predictions[entry["id"]] for predictions in found)]
+        mark = "≠ " if len({p["verdict"] for p in row}) > 1 else "  "
+        table.add_row(mark + entry["id"], *map(verdict_text, row))
+    return table
+
+
+def _excluded(sheet: Sheet, content: dict[str, Any], stored: dict[str, Any]) -> None:
+    """The policies that were taken out, and the condition that took them."""
+    out = content.get("excluded") or []
+    if not out:
+        return
+    condition = " ".join((stored.get("exclude") or "").split())
+    sheet.print()
+    sheet.print(Text(f"{len(out)} excluded by `{condition}`, and in none of the numbers above:"))
+    for policy in out[:MOST_EXCLUDED]:
+        sheet.print(Text("  " + ", ".join(f"{name} {value}" for name, value in policy.items())))
+    if len(out) > MOST_EXCLUDED:
+        sheet.print(Text(f"  and {len(out) - MOST_EXCLUDED} more in policies.csv"))
+
+
 def degenerate_table(policies: str, arm: str, names: tuple[str, ...]) -> Table | None:
     """The degenerate policies, ⊥ for what they leave undefined; None where there are none."""
     rows = [r for r in csv.DictReader(io.StringIO(policies)) if r.get(arm) in names]
@@ -126,8 +171,7 @@ def show_ledger(
     counts = content["counts"]
     sheet.print(Text(f"{registration['id']}: {title}", style="bold"))
     sheet.print(Text(f"registered as {registration['digest'][:12]}, {stored.get('time', '')}".rstrip(", ")))
-    if content.get("headline"):
-        sheet.print(Text(f"headline: {content['headline']}", style="red bold"))
+    _headline(sheet, content, stored)
     told = (
         f"{counts['held']} held, {counts['failed']} failed, {counts['falsified']} falsified; "
         f"{counts['surprises']} surprise{'s' * (counts['surprises'] != 1)}"
@@ -147,6 +191,12 @@ def show_ledger(
     if guards:
         sheet.print()
         sheet.print(verdict_table(ordered(guards), "Guards (known answers, outside the counts)"))
+    _dropped(sheet, content)
+    variants = variant_table(content)
+    if variants is not None:
+        sheet.print()
+        sheet.print(variants)
+    _excluded(sheet, content, stored)
     _reports(sheet, content)
     if policies is not None:
         _wilson(sheet, policies, stored)
@@ -154,7 +204,6 @@ def show_ledger(
         _degenerate(sheet, policies, stored)
     _explain(sheet, every)
     _caution(sheet, content, stored)
-    _dropped(sheet, content)
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
 
@@ -338,12 +387,36 @@ def show_registration(sheet: Sheet, registered: Registration) -> None:
         evidence = p["evidence"]
         kind = evidence["kind"] if evidence["support"] is None else f"support {evidence['support']:g}"
         table.add_row(
-            p["id"],
+            p["id"] + _each_of(p),
             Text(" ".join(p["claim"].split())),
-            kind,
+            kind + (" (gate)" if p.get("gate") else ""),
             Text(p["falsified_if"] or "the opposite, by the same evidence"),
             p["anticipate"],
         )
     sheet.print(table)
+    _also_registered(sheet, protocol)
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
+
+
+def _each_of(prediction: dict[str, Any]) -> str:
+    """` for each model, seed` where a prediction stands for several."""
+    names = [pair["name"] for pair in prediction.get("each") or []]
+    return f" for each {', '.join(names)}" if names else ""
+
+
+def _also_registered(sheet: Sheet, protocol: dict[str, Any]) -> None:
+    """What decides beside the predictions: exclusion, variants, outcomes."""
+    lines = []
+    if protocol["policies"].get("exclude"):
+        lines.append(f"excluded where: {' '.join(protocol['policies']['exclude'].split())}")
+    for variant in protocol.get("variants") or []:
+        told = [f"{key} {variant[key]}" for key in ("where", "exclude", "samples") if variant.get(key)]
+        told += [f"another `{item['name']}`" for key in ("metrics", "let") for item in variant.get(key) or []]
+        lines.append(f"variant {variant['name']}: {'; '.join(' '.join(x.split()) for x in told)}")
+    for rule in protocol.get("outcomes") or []:
+        lines.append(f"outcome: {' '.join(rule['when'].split())} -> {rule['then']}")
+    if lines:
+        sheet.print()
+    for line in lines:
+        sheet.print(Text(line))

@@ -124,4 +124,3 @@ def _number(node: syntax.Node) -> float | None:
 
 def _text(node: syntax.Node, source: str) -> str:
     return "".join(source[node.start : node.end].split())
-

@@ -388,7 +388,10 @@ class Compiler:
                 hint = suggestion(spoken, known) or f"; known: {_some(known)}"
                 if spoken in env.degenerate:
                     hint = "; that policy has no value of it"
-                if not factors:
+                elsewhere = [f for f, v in env.factors.items() if f not in factors and _matching(v, value)]
+                if elsewhere:
+                    hint = f"; it is a value of `{elsewhere[0]}`, which `{name}` does not depend on or which was selected"
+                elif not factors:
                     hint = "; nothing is left to select from"
                 self.fail(f"no policy of `{name}` is called `{spoken}`{hint}", selector)
                 return None

@@ -72,11 +72,11 @@ def judge_leg(
     level. Raises ValueError where the evidence cannot judge such a leg, which `check` has refused before.
     """
     if evidence.kind == "point" or leg.point_only:
-        provable = _provable(leg, truth)
+        provable = provable_of(leg, truth)
         return found(leg, truth, int(provable[0]), "point")
     if evidence.kind == "support":
         assert evidence.share is not None
-        sign = by_support(truth, _provable(leg, truth), evidence.share)
+        sign = by_support(truth, provable_of(leg, truth), evidence.share)
         few = "undefined" if not half_defined(truth) else None
         return found(leg, truth, sign, evidence.to_tree(), reason=few)
     if not isinstance(leg, Leg) or (leg.op in ("==", "!=") and not leg.two_sided):
@@ -191,7 +191,7 @@ def exact_side(leg: Leg) -> int:
             return (point > 0) - (point < 0)
 
 
-def _provable(leg: Elementary, truth: Truths) -> Truths:
+def provable_of(leg: Elementary, truth: Truths) -> Truths:
     """Truth as evidence may use it: a `differs` is never falsified."""
     return np.maximum(truth, 0) if isinstance(leg, Leg) and leg.two_sided else truth
 
@@ -209,7 +209,7 @@ def _by_interval(leg: Leg, truth: Truths, level: Fraction, division: Division) -
     if ends is None:
         return found(leg, truth, 0, "interval", reason="undefined", level=float(level))
     if not isinstance(ends, float):
-        return _by_ends(leg, truth, ends, level, division, kind="interval")
+        return by_ends(leg, truth, ends, level, division, kind="interval")
     if leg.exact is not None:
         return _by_exact(leg, truth, level, division)
     once = (ends, ends)
@@ -236,7 +236,7 @@ def _by_exact(leg: Leg, truth: Truths, level: Fraction, division: Division) -> F
                 low, high = intervals.clopper_pearson(successes, units, at)
                 return (constant - high, constant - low) if flipped else (low - constant, high - constant)
 
-            return _by_ends(leg, truth, ends, level, division, kind="exact", p=exact_p(leg))
+            return by_ends(leg, truth, ends, level, division, kind="exact", p=exact_p(leg))
         case TwoRates(plus, minus):
             own = _own_level(truth, level, division)
             met = intervals.two_sided_at_most(plus, plus + minus, 1 - own)
@@ -255,7 +255,7 @@ def _by_exact(leg: Leg, truth: Truths, level: Fraction, division: Division) -> F
             raise ValueError(f"{leg.text}: no exact test applies")
 
 
-def _by_ends(
+def by_ends(
     leg: Leg,
     truth: Truths,
     ends: Ends,

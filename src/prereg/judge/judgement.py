@@ -10,7 +10,7 @@ from prereg.judge.claims import judge_claim, reason_of, truths_of
 from prereg.judge.evidence import Evidence, half_defined, support_of
 from prereg.judge.families import Member, judge_family
 from prereg.judge.finding import Finding, Tree, Verdict
-from prereg.judge.nodes import Node, Op, compare
+from prereg.judge.nodes import Node, Op, Truths, compare
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -135,7 +135,18 @@ def judge(
     `given`, evidence that does not fit a leg, values of the wrong length): `check` refuses those before.
     """
     own = _by_themselves(questions)
-    others = {name: _by_themselves(asked) for name, asked in (variants or {}).items()}
+    return settled(questions, own, {name: _by_themselves(asked) for name, asked in (variants or {}).items()})
+
+
+def settled(
+    questions: Sequence[Question],
+    own: Mapping[str, Judgement],
+    others: Mapping[str, Mapping[str, Judgement]],
+) -> tuple[Judgement, ...]:
+    """What judgements by themselves come to together: variants that must agree, then `given`, then gates.
+
+    `own` are by id, `others` by variant and id. Raises ValueError for an unknown or later `given`.
+    """
     agreed = {q.id: _agreeing(own[q.id], [others[name][q.id] for name in q.agree]) for q in questions}
     applied = _after_given(questions, agreed)
     shut = {q.id for q in questions if q.gate and applied[q.id].verdict != "held"}
@@ -217,13 +228,26 @@ def _with_falsifier(question: Question, node: Node, falsifier: Falsifier, findin
         fired = may_fire and counter.verdict == "held"
         tree = counter.to_tree()
         record = {"claim": tree.pop("claim"), "fired": fired, **tree}
-    if fired:
-        finding = replace(finding, verdict="falsified", reason=None)
-    elif finding.verdict == "falsified":
-        legs = [finding] if finding.legs is None else finding.legs
-        reason = reason_of(node, question.evidence, truths, whole, legs)
-        finding = replace(finding, verdict="failed", reason=reason)
+    finding = with_fired(finding, node, question.evidence, truths, whole, fired=fired)
     return Judgement(question, finding, record)
+
+
+def with_fired(
+    finding: Finding,
+    node: Node,
+    evidence: Evidence,
+    truths: Sequence[Truths],
+    whole: Truths,
+    *,
+    fired: bool,
+) -> Finding:
+    """The finding where a registered falsifier takes the place of the default one."""
+    if fired:
+        return replace(finding, verdict="falsified", reason=None)
+    if finding.verdict != "falsified":
+        return finding
+    legs = [finding] if finding.legs is None else finding.legs
+    return replace(finding, verdict="failed", reason=reason_of(node, evidence, truths, whole, legs))
 
 
 def _agreeing(judgement: Judgement, others: Sequence[Judgement]) -> Judgement:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 Certificate = dict[str, object]
 
+_FIRST_TURN = 50
+
 
 @dataclass(slots=True)
 class Search:
@@ -37,69 +39,97 @@ class _Learned:
     body: tuple[int, ...]  # rows
 
 
+class _Budget:
+    """Calls and conflicts left to all searches of a problem together."""
+
+    def __init__(self, max_sat_calls: int, max_conflicts: int) -> None:
+        self.calls = max_sat_calls
+        self.conflicts = max_conflicts
+        self.exhausted: str | None = None
+
+
 def decide(problem: Entailment, *, max_sat_calls: int, max_conflicts: int) -> Search:
     """Decide a problem within so many calls of the solver and so many conflicts in all.
 
-    `counts`: sat_calls, conflicts, learned, worlds (of the countermodel) and steps (of the trace).
+    Two searches take turns, one whose worlds are rich in true letters and one whose worlds are poor: each is
+    hopeless on some family that the other finds easy. `counts`: sat_calls, conflicts (of the search, not of
+    writing the trace down), learned clauses, worlds of the countermodel, steps of the trace.
     """
-    prover = _Prover(clausify(problem))
-    prover.run(max_sat_calls, max_conflicts)
+    budget = _Budget(max_sat_calls, max_conflicts)
+    clauses = clausify(problem)
+    searches = [_Prover(clauses, budget, rich=rich) for rich in (True, False)]
+    turn = _FIRST_TURN
+    winner: _Prover | None = None
+    while winner is None and budget.exhausted is None:
+        for prover in searches:
+            if prover.run(turn):
+                winner = prover
+                break
+            if budget.exhausted:
+                break
+        turn *= 2
     counts = {
-        "sat_calls": prover.solver.calls,
-        "conflicts": prover.solver.conflicts,
-        "learned": len(prover.learned),
+        "sat_calls": max_sat_calls - budget.calls,
+        "conflicts": max_conflicts - budget.conflicts,
+        "learned": sum(len(prover.learned) for prover in searches),
         "worlds": 0,
         "steps": 0,
     }
-    if prover.exhausted:
-        return Search(None, None, prover.exhausted, counts)
-    if prover.worlds is None:
-        certificate, conflicts = _trace(problem, prover)
-        counts["steps"] = len(certificate["steps"])  # type: ignore[arg-type]
-        counts["conflicts"] += conflicts
-        return Search("theorem", certificate, None, counts)
-    counts["worlds"] = len(prover.worlds)
-    return Search("non_theorem", _frame(problem, prover), None, counts)
+    if winner is None:
+        return Search(None, None, budget.exhausted, counts)
+    if winner.worlds is not None:
+        counts["worlds"] = len(winner.worlds)
+        return Search("non_theorem", _frame(problem, winner), None, counts)
+    certificate, counts["steps"] = _trace(problem, winner)
+    return Search("theorem", certificate, None, counts)
 
 
 class _Prover:
-    """The loop; `worlds` is a countermodel (sets of variables as bits, least first), None if there is none."""
+    """One search; when it has ended `worlds` is a countermodel (sets of variables as bits, the least first) or None."""
 
-    def __init__(self, clauses: Clauses) -> None:
+    def __init__(self, clauses: Clauses, budget: _Budget, *, rich: bool) -> None:
         self.clauses = clauses
+        self.budget = budget
         self.rows = clauses.rows()
         self.variable = {row: v for v, row in enumerate(self.rows)}
         self.goal = self.variable[clauses.goal]
         var = self.variable
         self.implications = [(var[a], var[b], var[c]) for a, b, c in clauses.implications]
         self.masks = [1 << a | 1 << b | 1 << c for a, b, c in self.implications]
-        self.solver = loaded(clauses, var)
+        self.order = list(range(len(self.implications)))
+        self.solver = loaded(clauses, var, phase=rich)
         self.learned: list[_Learned] = []
         self.counting: Counting | None = None
         self.worlds: list[int] | None = None
-        self.exhausted: str | None = None
 
-    def run(self, max_sat_calls: int, max_conflicts: int) -> None:
-        self.counting = _counted(self.solver, self.clauses, self.variable)
-        if self.counting is not None:
-            return
-        self.max_sat_calls, self.max_conflicts = max_sat_calls, max_conflicts
-        while True:
+    def run(self, calls: int) -> bool:
+        """Search until more than `calls` calls are made in all; True if the answer is found."""
+        if not self.solver.calls:
+            self.counting = _counted(self.solver, self.clauses, self.variable)
+            if self.counting is not None:
+                return True
+        while self.solver.calls <= calls:
             root = self.ask([2 * self.goal + 1])
             if root is None:
-                return
+                return self.budget.exhausted is None
             if self.complete(root):
-                return
+                return True
+            if self.budget.exhausted:
+                break
+        return False
 
     def ask(self, assumptions: Sequence[int]) -> int | None:
-        """Return a model as bits; None if there is none or a budget ran out (then `exhausted` says which)."""
-        solver = self.solver
-        if solver.calls >= self.max_sat_calls:
-            self.exhausted = "sat_calls"
+        """Return a model as bits; None if there is none or the budget ran out (which it then says)."""
+        solver, budget = self.solver, self.budget
+        if budget.calls <= 0:
+            budget.exhausted = "sat_calls"
             return None
-        answer = solver.solve(assumptions, self.max_conflicts - solver.conflicts)
+        before = solver.conflicts
+        answer = solver.solve(assumptions, budget.conflicts)
+        budget.calls -= 1
+        budget.conflicts -= solver.conflicts - before
         if answer is Answer.UNKNOWN:
-            self.exhausted = "conflicts"
+            budget.exhausted = "conflicts"
         if answer is not Answer.SATISFIABLE:
             return None
         world = 0
@@ -108,39 +138,51 @@ class _Prover:
         return world
 
     def complete(self, root: int) -> bool:
-        """Grow a countermodel from its root. False: a clause was learned instead, start again."""
+        """Grow a countermodel from its root, newest world first. False: a clause was learned instead, start again."""
         worlds = [root]
-        open_worlds = [root]
-        while open_worlds:
-            world = open_worlds.pop()
-            for i, (a, b, _) in enumerate(self.implications):
-                if world & self.masks[i]:
-                    continue
-                if any(w >> a & 1 and not w >> b & 1 and w & world == world for w in worlds):
-                    continue
-                # The antecedent goes first: what it implies is propagated, and so stays out of the core.
-                inside = [2 * v for v in range(world.bit_length()) if world >> v & 1]
-                above = self.ask([2 * a, *inside, 2 * b + 1])
-                if above is None:
-                    if self.exhausted is None:
-                        self.learn(i)
-                        return False
-                    return True
-                worlds.append(above)
-                open_worlds.append(above)
+        unfinished = [root]
+        while unfinished:
+            world = unfinished[-1]
+            i = self.lacking(world, worlds)
+            if i is None:
+                unfinished.pop()
+                continue
+            a, b, _ = self.implications[i]
+            # The antecedent first, then large formulas before small ones: what is propagated stays out of the core.
+            inside = [2 * v for v in range(world.bit_length() - 1, -1, -1) if world >> v & 1]
+            above = self.ask([2 * a, *inside, 2 * b + 1])
+            if above is None:
+                if self.budget.exhausted is None:
+                    self.learn(i)
+                return False
+            worlds.append(above)
+            unfinished.append(above)
         self.worlds = worlds
         return True
+
+    def lacking(self, world: int, worlds: Sequence[int]) -> int | None:
+        """Return an implication (a => b) => c with c false at a world for want of a world above with a and not b."""
+        for i in self.order:
+            if world & self.masks[i]:
+                continue
+            a, b, _ = self.implications[i]
+            if not any(w >> a & 1 and not w >> b & 1 and w & world == world for w in worlds):
+                return i
+        return None
 
     def learn(self, i: int) -> None:
         a, _, c = self.implications[i]
         body = [literal >> 1 for literal in self.solver.core() if not literal & 1 and literal >> 1 != a]
         self.learned.append(_Learned(i, tuple(self.rows[v] for v in body)))
         self.solver.add([2 * c, *(2 * v + 1 for v in body)])
+        # All implications get their turn.
+        self.order.remove(i)
+        self.order.append(i)
 
 
-def loaded(clauses: Clauses, variable: dict[int, int]) -> Solver:
+def loaded(clauses: Clauses, variable: dict[int, int], *, phase: bool = False) -> Solver:
     """Return a solver with the flat clauses and `b -> c` for each implication (a, b, c)."""
-    solver = Solver(len(variable))
+    solver = Solver(len(variable), phase=phase)
     for body, head in clauses.flat:
         solver.add([2 * variable[x] + 1 for x in body] + [2 * variable[x] for x in head])
     for _, b, c in clauses.implications:
@@ -172,7 +214,7 @@ def _frame(problem: Entailment, prover: _Prover) -> Certificate:
 
 
 def _trace(problem: Entailment, prover: _Prover) -> tuple[Certificate, int]:
-    """Write the proof; second the conflicts of the replay.
+    """Write the proof; second the number of its steps.
 
     A step that unit propagation does not settle gets the clauses that a solver learns on the way as lemmas.
     """
@@ -210,4 +252,4 @@ def _trace(problem: Entailment, prover: _Prover) -> tuple[Certificate, int]:
         "implications": [[place[x] for x in implication] for implication in clauses.implications],
         "steps": steps,
         "count": counting and [[[place[x] for x in member] for member in side] for side in counting],
-    }, solver.conflicts
+    }, len(steps)

@@ -1,8 +1,8 @@
 """An incremental SAT solver in plain Python: clause learning, assumptions, cores, budgets as counts of conflicts.
 
 MiniSat's design (Een & Sorensson 2003): two watched literals, first unique implication points, activities with a
-heap, Luby restarts. Decisions are always False, so models are small in true letters, and nothing depends on
-time, hashing or addresses: the same calls give the same models, cores and learned clauses everywhere.
+heap, Luby restarts. Every decision gives a variable the same value, so models are rich or poor in true letters, and
+nothing depends on time, hashing or addresses: the same calls give the same models, cores and learned clauses everywhere.
 
 A literal is `2 * v` (variable v is true) or `2 * v + 1` (v is false).
 """
@@ -32,13 +32,13 @@ class Answer(Enum):
 
 
 class Solver:
-    """Clauses over variables 0 .. variables - 1, solved again and again.
+    """Clauses over variables 0 .. variables - 1, solved again and again; decisions make them `phase`.
 
     `learned` logs every clause learned, in order; each follows by unit propagation from the clauses added and
     those learned before. `consistent` is False as soon as the clauses alone are contradictory.
     """
 
-    def __init__(self, variables: int) -> None:
+    def __init__(self, variables: int, *, phase: bool = False) -> None:
         self.variables = variables
         self.consistent = True
         self.conflicts = 0
@@ -54,7 +54,7 @@ class Solver:
         self._head = 0
         self._activity = [0.0] * variables
         self._bump = 1.0
-        self.phase = [0] * variables
+        self._off = 0 if phase else 1
         self._heap = [(0.0, v) for v in range(variables)]
         self._waiting = [True] * variables  # an up-to-date entry is in the heap
         self._core: list[int] = []
@@ -316,7 +316,7 @@ class Solver:
                 continue
             waiting[variable] = False
             if value[2 * variable] == 0:
-                return 2 * variable + (1 - self.phase[variable])
+                return 2 * variable + self._off
         return None
 
     def _bumped(self, variable: int) -> None:
