@@ -27,8 +27,9 @@ from pathlib import Path
 import numpy as np
 
 from prereg.check import check
-from prereg.estimate import Block, Prepared, estimate
+from prereg.estimate import Block, estimate
 from prereg.judge import judge
+from prereg.prepare import Prepared
 from prereg.project import Project
 from prereg.questions import questions
 

@@ -29,7 +29,8 @@ from scipy.stats import binom
 
 from prereg import trace
 from prereg.check import check
-from prereg.estimate import Block, Prepared, estimate
+from prereg.estimate import Block, estimate
+from prereg.prepare import Prepared
 from prereg.project import Project
 
 TARGETS = {"fixed": 4.0, "anew": 8.0}

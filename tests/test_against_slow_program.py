@@ -12,8 +12,9 @@ import pytest
 from prereg import judge
 from prereg.cli.app import execute
 from prereg.errors import PreregError
-from prereg.estimate import Block, Prepared, estimate
+from prereg.estimate import Block, estimate
 from prereg.formats import read_yaml
+from prereg.prepare import Prepared
 from prereg.protocol import read_protocol
 from prereg.questions import questions
 from prereg.readers import read_records

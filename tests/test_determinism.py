@@ -16,8 +16,9 @@ import pytest
 
 from prereg import attempts, lock
 from prereg.cli.app import execute
-from prereg.estimate import Prepared, estimate
+from prereg.estimate import estimate
 from prereg.formats import read_yaml
+from prereg.prepare import Prepared
 from prereg.protocol import read_protocol
 from prereg.readers import read_records
 from prereg.resolve import resolve

@@ -17,8 +17,9 @@ from statsmodels.stats.contingency_tables import mcnemar
 from statsmodels.stats.multitest import multipletests
 
 from prereg.cli.app import execute
-from prereg.estimate import Block, Prepared, estimate
+from prereg.estimate import Block, estimate
 from prereg.formats import read_yaml
+from prereg.prepare import Prepared
 from prereg.protocol import read_protocol
 from prereg.readers import read_records
 from prereg.resolve import resolve

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import csv
 import random
 from fractions import Fraction
 
 import pytest
 from scipy.stats import spearmanr
 
-from registrations import judged, source, table
+from registrations import judged, table
 
 
 def first(share, i, n):

@@ -18,8 +18,9 @@ import slow_thresholds as slow
 from prereg.check import check
 from prereg.cli.app import execute
 from prereg.errors import InputError
-from prereg.estimate import Block, Prepared
+from prereg.estimate import Block
 from prereg.intervals import lower_tail_at_most, support_floor
+from prereg.prepare import Prepared
 from prereg.project import Project
 from prereg.resolve.thresholds import _endpoints
 from prereg.thresholds import Arm, Controlled, Rule, Steps, candidates, critical, thinned

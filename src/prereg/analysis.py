@@ -6,8 +6,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from prereg import judge
-from prereg.estimate import Estimate, Prepared, estimate
+from prereg.estimate import Estimate, estimate
 from prereg.exclude import without_excluded
+from prereg.prepare import Prepared
 from prereg.questions import questions
 from prereg.resolve import resolve
 from prereg.variants import variant_of, variant_places

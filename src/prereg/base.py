@@ -24,11 +24,22 @@ if TYPE_CHECKING:
 
 _ID = r"[a-z0-9][a-z0-9._-]{0,63}"
 _KEPT = re.compile(
-    rf"registrations/{_ID}/(?:(?:attempts|notes|stamps)/)?[A-Za-z0-9._-]+|"
+    rf"registrations/{_ID}/(?:[a-z]+/)?[A-Za-z0-9._-]+|"
     rf"results/{_ID}/(?:attempts/[A-Za-z0-9._-]+\.json|[0-9a-f]{{12}}/ledger\.json)"
 )
-_ENTRY = re.compile(rb"(?P<mode>\d+) blob (?P<object>[0-9a-f]{40,64}) +(?P<size>\d+)\t(?P<name>.*)", re.DOTALL)
+_ENTRY = re.compile(
+    rb"(?P<mode>\d+) blob (?P<object>[0-9a-f]{40,64}) +(?P<size>\d+)\t(?P<name>.*)", re.DOTALL
+)
 _REGULAR = (b"100644", b"100755")
+_SET_BY_HOOKS = (
+    "GIT_DIR",
+    "GIT_WORK_TREE",
+    "GIT_INDEX_FILE",
+    "GIT_PREFIX",
+    "GIT_NAMESPACE",
+    "GIT_OBJECT_DIRECTORY",
+    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+)
 _MOST_FILES = 50_000
 _MOST_BYTES = 1_000_000_000
 
@@ -58,7 +69,9 @@ def opened(project: Project, wanted: str) -> Iterator[Base]:
     is_folder = any((folder / name).is_dir() for name in ("registrations", "results"))
     commit = None if "\0" in wanted else _commit(project.root, wanted)
     if is_folder and commit is not None and not wanted.startswith((".", "/")):
-        raise InputError(f"prereg: {shown(wanted)} is a folder and a commit; write `./{wanted}` for the folder")
+        raise InputError(
+            f"prereg: {shown(wanted)} is a folder and a commit; write `./{wanted}` for the folder"
+        )
     if is_folder:
         yield Base(Project.at(folder), "folder", wanted, None)
         return
@@ -74,7 +87,8 @@ def opened(project: Project, wanted: str) -> Iterator[Base]:
 
 def _git(root: Path, arguments: Sequence[str], given: bytes | None = None) -> bytes | None:
     """What git prints; None where it refuses or is not there."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k == "GIT_DIR"}
+    # a hook sets where its repository is; here the project says it
+    environment = {k: v for k, v in os.environ.items() if k not in _SET_BY_HOOKS}
     environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
     try:
         done = subprocess.run(  # noqa: S603
@@ -115,7 +129,9 @@ def _extract(root: Path, commit: str, target: Path) -> None:
         files.append((name, found["object"]))
         total += int(found["size"])
     if len(files) > _MOST_FILES or total > _MOST_BYTES:
-        raise InputError(f"prereg: {len(files)} files of {total} bytes in {commit[:12]} are more than is read")
+        raise InputError(
+            f"prereg: {len(files)} files of {total} bytes in {commit[:12]} are more than is read"
+        )
     blobs = _git(root, ["cat-file", "--batch"], b"".join(objects + b"\n" for _, objects in files))
     if blobs is None:
         raise InputError(f"prereg: git does not give the files of {commit[:12]}")

@@ -12,11 +12,14 @@ from typing import TYPE_CHECKING
 
 from prereg import collect
 from prereg.analysis import Analysis, analyse
+from prereg.degenerate_check import degenerate_warnings
 from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, file_order
-from prereg.estimate import Prepared
 from prereg.expression.claims import Branch, Claim, Fold, Leg, Opposite, support_outcomes
+from prereg.expression.overlap import compatible
 from prereg.formats import read_yaml
 from prereg.judge import FAMILIES
+from prereg.power import few_units, unreachable
+from prereg.prepare import Prepared
 from prereg.project import near
 from prereg.protocol import Protocol, read_protocol
 from prereg.questions import exact_of
@@ -130,7 +133,11 @@ def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Pr
     for prediction in plan.predictions:
         problems += _both_ways(prediction, places)
         warnings += _resamples(prediction, plan, places)
-    problems += judgeable(prepared, places)
+        warnings += _both_true(prediction, places)
+    warnings += few_units(prepared, places)
+    warnings += degenerate_warnings(prepared, places)
+    unfit = judgeable(prepared, places)
+    problems += unfit or unreachable(prepared, places)
     # what `each` wrote stands at one place: one problem there is told once
     return list(dict.fromkeys(problems)), list(dict.fromkeys(warnings))
 
@@ -196,6 +203,17 @@ def _both_ways(prediction: PredictionPlan, places: Places) -> list[Problem]:
     if can is not None and not can[1]:
         out.append(Problem("this falsifier always applies", places(where)))
     return out
+
+
+def _both_true(prediction: PredictionPlan, places: Places) -> list[Problem]:
+    """A warning where claim and falsifier leave values of which both are true."""
+    spec = prediction.spec
+    if prediction.falsifier is None or spec.falsified_if is None:
+        return []
+    if not compatible(spec.claim, spec.falsified_if):
+        return []
+    said = "warning: this falsifier and the claim can both be true; the falsifier then decides"
+    return [Problem(said, places((*prediction.path, "falsified_if")))]
 
 
 def _claims(prediction: PredictionPlan) -> list[tuple[str, Claim]]:

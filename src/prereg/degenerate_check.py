@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.errors import Problem
-from prereg.estimate import Prepared, degenerate_piece
 from prereg.expression.claims import Branch, Fold, Leg, Opposite
 from prereg.expression.policies import comparison
 from prereg.expression.terms import Result
+from prereg.prepare import Prepared, degenerate_piece
 from prereg.resolve.units import degenerate_panel
 from prereg.values import SCALAR, Axes, kleene_and, kleene_or, positions, rounded
 

@@ -263,7 +263,7 @@ class _Resampled:
         z = np.array([inverse(p) for p in np.clip(share, 1e-300, 1 - 1e-16).tolist()])
         d: Floats = self.mean + self.sd * (z + self.skew / 6 * (z * z - 1))
         if self.step:
-            d = np.round(d / self.step) * self.step
+            return np.asarray(np.round(d / self.step) * self.step)
         return d
 
 

@@ -610,12 +610,68 @@ class Note(TypedDict):
     after: list[Digest]
 
 
+class DrawnColumn(TypedDict):
+    """How a column was drawn."""
+
+    column: str
+    drawn: str
+
+
+class RehearsalStart(Circumstances):
+    """A start of a rehearsal, written before the first record is read."""
+
+    id: str
+    kind: Literal["rehearsal"]
+    protocol: Source
+    nonce: Annotated[str, Field(pattern="^[0-9a-f]{8}$")]
+    draws: Annotated[int, Field(ge=1)]
+    seed: Count
+    known: list[str]
+    given: list[DrawnColumn]
+
+
+class BrokenDraws(TypedDict):
+    """Draws that came to nothing."""
+
+    draws: Count
+    message: str | None
+
+
+class Rehearsed(TypedDict):
+    """How often a prediction came out which way."""
+
+    id: str
+    claim: str
+    anticipated: Literal["held", "failed", "falsified", "open"]
+    tier: Literal["primary", "secondary", "exploratory"]
+    guard: bool
+    held: Count
+    failed: dict[str, Count]
+    falsified: Count
+    constant: Literal["held", "falsified", "undefined"] | None
+
+
+class RehearsalEnd(TypedDict):
+    """What came of a rehearsal: never evidence."""
+
+    time: str
+    outcome: Literal["finished", "refused", "stopped"]
+    exit_code: NotRequired[int]
+    message: NotRequired[str]
+    read: NotRequired[list[str]]
+    drawn: NotRequired[list[DrawnColumn]]
+    judged: NotRequired[Count]
+    broken: NotRequired[BrokenDraws]
+    predictions: NotRequired[list[Rehearsed]]
+
+
 SHAPES: dict[str, dict[str, Any]] = {
     "registration": {"content": RegistrationContent, "envelope": RegistrationEnvelope},
     "ledger": {"content": LedgerContent, "envelope": Circumstances},
     "attempt": {"start": AttemptStart, "end": AttemptEnd | None},
     "witness": {"content": Witness, "envelope": None},
     "note": {"content": Note, "envelope": dict[str, Any]},
+    "rehearsal": {"start": RehearsalStart, "end": RehearsalEnd | None},
 }
 """The parts of each kind of file."""
 

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.errors import InputError, Problem
-from prereg.estimate import Block, Prepared
+from prereg.estimate import Block
 from prereg.expression import policies as language
 from prereg.expression.syntax import parse
+from prereg.prepare import Prepared
 from prereg.resolve.claims import resolve_claims
 from prereg.resolve.notes import Notes
 from prereg.resolve.values import VALUE, Values

@@ -13,9 +13,10 @@ from prereg.values import REASONS
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prereg.estimate import Estimate, LegEstimate, Piece, Prepared
+    from prereg.estimate import Estimate, LegEstimate
     from prereg.expression.terms import Facts
     from prereg.plan import Plan, PredictionPlan
+    from prereg.prepare import Piece, Prepared
 
 
 def questions(plan: Plan, estimate: Estimate) -> tuple[judge.Question, ...]:

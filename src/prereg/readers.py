@@ -26,7 +26,7 @@ from prereg.numerals import LARGEST, shown
 from prereg.records import NAMING, Column, Records, as_written, coded, text_cells
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
 MOST_BYTES = 4 * 1024**3
@@ -50,19 +50,22 @@ class _Table:
         self.typed = False
 
 
-def read_records(files: Sequence[tuple[str, Path]], types: Mapping[str, str]) -> Records:
+def read_records(
+    files: Sequence[tuple[str, Path]], types: Mapping[str, str], only: Collection[str] | None = None
+) -> Records:
     """The records of some files, columns typed over all of them.
 
     Args:
         files: (name to show, path) in a fixed order.
         types: kinds that the protocol sets: column -> text, number or truth.
+        only: the columns whose cells are looked at; all where None. The others are `unread`.
 
     Raises:
         InputError: for what is malformed, each problem at its file and line.
         MissingError: where the files hold no row at all.
 
     """
-    return _joined([_read(name, path) for name, path in files], types)
+    return _joined([_read(name, path) for name, path in files], types, only)
 
 
 def read_text(name: str, text: str, types: Mapping[str, str]) -> Records:
@@ -70,7 +73,9 @@ def read_text(name: str, text: str, types: Mapping[str, str]) -> Records:
     return _joined([_csv(name, text)], types)
 
 
-def _joined(tables: list[_Table], types: Mapping[str, str]) -> Records:
+def _joined(
+    tables: list[_Table], types: Mapping[str, str], only: Collection[str] | None = None
+) -> Records:
     typed = {t.typed for t in tables}
     if len(typed) > 1:
         other = next(t for t in tables if t.typed != tables[0].typed)
@@ -92,9 +97,12 @@ def _joined(tables: list[_Table], types: Mapping[str, str]) -> Records:
         rows,
         tuple((t.name, len(t.lines)) for t in tables),
         tuple(np.array(t.lines, dtype=np.int64) for t in tables),
+        () if only is None else tuple(name for name in names if name not in only),
     )
     problems: list[Problem] = []
     for name in names:
+        if only is not None and name not in only:
+            continue
         cells = list(chain.from_iterable(t.columns.get(name, [None] * len(t.lines)) for t in tables))
         type_column = _typed_column if typed == {True} else _text_column
         wanted = types.get(name)

@@ -49,6 +49,8 @@ class Records:
     """(name, number of rows) per file."""
     lines: tuple[np.ndarray, ...]
     """Line numbers of the rows, per file."""
+    unread: tuple[str, ...] = ()
+    """Columns that are there and whose cells were not looked at."""
 
     def place(self, row: int) -> Place:
         """Where a row was written."""

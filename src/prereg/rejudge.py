@@ -191,7 +191,12 @@ class _Pass:
     """One reading of the records: its questions, and the judgements of each by itself."""
 
     def __init__(
-        self, protocol: Protocol, asked: Sequence[Expanded], entries: Sequence[Tree], label: str, out: Rejudged
+        self,
+        protocol: Protocol,
+        asked: Sequence[Expanded],
+        entries: Sequence[Tree],
+        label: str,
+        out: Rejudged,
     ) -> None:
         self.entries = {p["id"]: p for p in entries}
         self.label = label
@@ -238,7 +243,9 @@ class _Pass:
                 self.out.problems.append(f"{self.label}[{one.id}].falsifier.fired does not follow")
         found_counts = judge.counts(judged)
         if found_counts != {key: counts[key] for key in found_counts}:
-            self.out.problems.append(f"{where}: the verdicts come to {found_counts}, the ledger says {counts}")
+            self.out.problems.append(
+                f"{where}: the verdicts come to {found_counts}, the ledger says {counts}"
+            )
 
 
 def _question(one: Expanded, entry: Tree, level: float) -> judge.Question:
@@ -431,7 +438,9 @@ def _truth(point: int, entry: Tree) -> Truths:
     """Truth at the point, and in as many resamples as are recorded, in no order that means anything."""
     drawn, defined, support = entry["resamples"], entry["resamples_defined"], entry["support"]
     if (support is None) != (drawn == 0):
-        raise ContradictionError(f"`{entry['claim']}`: support without resamples, or resamples without support")
+        raise ContradictionError(
+            f"`{entry['claim']}`: support without resamples, or resamples without support"
+        )
     true = round((support or 0.0) * drawn)
     if not 0 <= true <= defined <= drawn:
         raise ContradictionError(f"`{entry['claim']}`: true in {true} of {defined} defined resamples")
@@ -605,19 +614,22 @@ class _Claim:
         elif entry["reason"] == "no_variation":
             return _no_variation(leaf, truth, entry, level, p=p, p_adjusted=adjusted)
         sign = 0 if reason else self._met(leaf, truth, entry, adjusted, float(1 - level))
-        return found(
-            leaf, truth, sign, kind, reason=reason, level=float(level), p=p, p_adjusted=adjusted
-        )
+        return found(leaf, truth, sign, kind, reason=reason, level=float(level), p=p, p_adjusted=adjusted)
 
 
-def _no_variation(
-    leaf: judge.Leg, truth: Truths, entry: Tree, level: Fraction, **more: float
-) -> Finding:
+def _no_variation(leaf: judge.Leg, truth: Truths, entry: Tree, level: Fraction, **more: float) -> Finding:
     if entry["interval"] is None or entry["interval"][0] != entry["interval"][1]:
         raise ContradictionError(f"`{entry['claim']}` varies: {entry['interval']}")
     corrected = entry.get("level_corrected")
     return found(
-        leaf, truth, 0, "interval", reason="no_variation", level=float(level), level_corrected=corrected, **more
+        leaf,
+        truth,
+        0,
+        "interval",
+        reason="no_variation",
+        level=float(level),
+        level_corrected=corrected,
+        **more,
     )
 
 

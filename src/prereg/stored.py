@@ -9,7 +9,8 @@ from pydantic import ValidationError
 
 from prereg.errors import IntegrityError, Problem
 from prereg.metrics import KINDS
-from prereg.protocol import Protocol, shape_problems
+from prereg.protocol import Protocol
+from prereg.shapes import shape_problems
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping

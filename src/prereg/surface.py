@@ -15,8 +15,8 @@ from prereg.table import factors_of, number
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from prereg.estimate import Prepared
     from prereg.plan import MetricPlan
+    from prereg.prepare import Prepared
 
 
 def to_bytes(prepared: Prepared) -> bytes | None:

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prereg.cli import output
+from prereg.cli import amend, diff, note, output
+from prereg.cli.options import Json, ProtocolFile, Root  # noqa: TC001 - typer reads them at run time
 from prereg.cli.sheet import sheet
 
 if TYPE_CHECKING:
@@ -29,9 +30,6 @@ app = typer.Typer(
 )
 
 BUG = 70
-Root = Annotated[Path, typer.Option("--root", "-C", help="The project folder.", metavar="DIR")]
-Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of text.")]
-ProtocolFile = Annotated[Path, typer.Argument(help="A protocol.", metavar="PROTOCOL.yaml")]
 
 
 class FailOn(StrEnum):
@@ -108,12 +106,20 @@ def _warn(warnings: Sequence[Problem]) -> None:
 
 
 @app.command()
-def check(protocol: ProtocolFile, root: Root = Path(), json: Json = False) -> int:
+def check(
+    protocol: ProtocolFile,
+    power: Annotated[
+        bool, typer.Option("--power", help="The smallest effect that each prediction could detect.")
+    ] = False,
+    root: Root = Path(),
+    json: Json = False,
+) -> int:
     """Read a protocol and its records and tell every problem, without writing anything."""
     from prereg.check import check as stage
 
     checked = stage(_project(root), protocol)
     plan = checked.plan
+    rows = _powers(checked) if power else None
     told = {
         "predictions": len(plan.predictions),
         "metrics": len(plan.metrics),
@@ -130,6 +136,7 @@ def check(protocol: ProtocolFile, root: Root = Path(), json: Json = False) -> in
                 "id": checked.protocol.id,
                 "warnings": [output.problem_tree(w) for w in checked.warnings],
                 **told,
+                **({} if rows is None else {"power": [row.to_tree() for row in rows]}),
             }
         )
         return 0
@@ -138,7 +145,17 @@ def check(protocol: ProtocolFile, root: Root = Path(), json: Json = False) -> in
         f"{checked.name}: ready to lock: {told['predictions']} predictions over {told['metrics']} metrics of "
         f"{told['policies']} policies, {told['units']} units, {told['records']} records"
     )
+    if rows is not None:
+        from prereg.cli.powers import show_powers
+
+        show_powers(sheet(), rows)
     return 0
+
+
+def _powers(checked: Any) -> Any:
+    from prereg.power import powers
+
+    return powers(checked.analysis.main)
 
 
 @app.command()
@@ -161,11 +178,15 @@ def lock(protocol: ProtocolFile, root: Root = Path(), json: Json = False) -> int
                 "path": path,
                 "new": locked.new,
                 "warnings": [output.problem_tree(w) for w in checked.warnings],
+                "power": [row.to_tree() for row in _powers(checked)] if locked.new else None,
             }
         )
         return 0
     _warn(checked.warnings)
     if locked.new:
+        from prereg.power import summary
+
+        output.say(summary(_powers(checked)))
         output.say(f"locked {locked.registration.id} as {locked.registration.short}: {path}")
         output.say("commit it before you run it: the commit is what others can date")
     else:
@@ -390,6 +411,11 @@ def _show_file(project: Any, path: Path, json: bool) -> int:
     else:
         render.show_registration(sheet(), registered)
     return 0
+
+
+app.command("diff")(diff.command)
+app.command("amend")(amend.command)
+app.command("note")(note.command)
 
 
 @app.command()

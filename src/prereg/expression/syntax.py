@@ -440,6 +440,7 @@ def _hint(text: str, found: str, at: int) -> str:
     return ""
 
 
+@functools.lru_cache(maxsize=1024)
 def parse(text: str) -> Node:
     """The tree of an expression.
 

@@ -15,11 +15,11 @@ from prereg.expression.rows import BINARY, TRUTH
 from prereg.kernels.categories import lines
 from prereg.metrics import KINDS
 from prereg.plan import Each, MetricPlan, Repeat
-from prereg.protocol import spoken
 from prereg.records import Column, as_text
 from prereg.resolve.parameters import Parameters, expression_text
 from prereg.resolve.units import no_part
 from prereg.resolve.values import VALUE, Values
+from prereg.shapes import spoken
 from prereg.values import SCALAR, Axes, as_decimal
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import numpy as np
 
 from prereg.errors import suggestion
 from prereg.expression.rows import NUMBER, TRUTH, Compiler, Rows
-from prereg.protocol import spoken
+from prereg.shapes import spoken
 from prereg.values import as_decimal
 
 if TYPE_CHECKING:

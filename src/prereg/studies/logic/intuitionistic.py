@@ -13,24 +13,15 @@ from typing import TYPE_CHECKING
 from prereg.studies.logic.clauses import Clauses, clausify
 from prereg.studies.logic.counting import Counting, find_counting
 from prereg.studies.logic.formulas import LETTER, Entailment, table
+from prereg.studies.logic.search import Search
 from prereg.studies.logic.solver import Answer, Solver
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-Certificate = dict[str, object]
+    from prereg.studies.logic.search import Certificate
 
 _FIRST_TURN = 50
-
-
-@dataclass(slots=True)
-class Search:
-    """How a search ended: a claim with its certificate, or the budget that ran out."""
-
-    claim: str | None
-    certificate: Certificate | None
-    reason: str | None
-    counts: dict[str, int]
 
 
 @dataclass(frozen=True, slots=True)

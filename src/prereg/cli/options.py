@@ -1,0 +1,12 @@
+"""Options that several commands share."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+Root = Annotated[Path, typer.Option("--root", "-C", help="The project folder.", metavar="DIR")]
+Json = Annotated[bool, typer.Option("--json", help="One JSON document instead of text.")]
+ProtocolFile = Annotated[Path, typer.Argument(help="A protocol.", metavar="PROTOCOL.yaml")]
