@@ -1,4 +1,4 @@
-"""Change what was promised in the open: a new registration that names its parent, the reason, and what had been seen."""
+"""Change a promise in the open: a registration that names its parent, the reason, and what had been seen."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def amend(project: Project, checked: Checked, reason: str, parents: Sequence[str
         project: where it lives.
         checked: the changed protocol.
         reason: why, in words.
-        parents: the registrations it takes the place of, by the beginnings of their digests; needed where several
-            are current, then all of them, the one it was changed from first.
+        parents: the registrations it takes the place of, by the beginnings of their digests; needed where
+            several are current, then all of them, the one it was changed from first.
 
     Raises:
         InputError: where the reason is none, nothing differs, or a parent is not current.
@@ -78,8 +78,8 @@ def amend(project: Project, checked: Checked, reason: str, parents: Sequence[str
             return lock.Locked(first, path, new=False)
         raise InputError(
             Problem(
-                f"nothing differs from {first.short}, which is current; a deviation that changes nothing is a "
-                "note (prereg note)",
+                f"nothing differs from {first.short}, which is current; a deviation that changes nothing is "
+                "a note (prereg note)",
                 Place(checked.name),
             )
         )
@@ -126,7 +126,7 @@ def _parents(
 
 
 def _compared(own: Registration, parents: Sequence[Registration]) -> Tree:
-    """What an amendment says about itself and its parents alone: it can be computed again from their files."""
+    """What an amendment says about itself and its parents: it can be computed again from their files."""
     compared = [(parent, directed(parent.content, own.content)) for parent in parents]
     return {
         "changes": compared[0][1],

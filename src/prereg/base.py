@@ -1,14 +1,13 @@
 """What to compare with: another folder, or what a git commit holds, read without a checkout.
 
-Of a commit only regular files under `registrations/` and `results/` with the names that prereg gives are read, into
-a folder of their own that is removed afterwards.  git is asked for objects, never to run or fetch anything.
+Of a commit only regular files under `registrations/` and `results/` with the names that prereg gives are
+read, into a folder of their own that is removed afterwards.  git is asked for objects, and never runs or
+fetches anything.
 """
 
 from __future__ import annotations
 
-import os
 import re
-import subprocess
 import tempfile
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,11 +15,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prereg.errors import InputError, MissingError
+from prereg.git import ask
 from prereg.numerals import shown
 from prereg.project import Project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
 _ID = r"[a-z0-9][a-z0-9._-]{0,63}"
 _KEPT = re.compile(
@@ -31,15 +31,6 @@ _ENTRY = re.compile(
     rb"(?P<mode>\d+) blob (?P<object>[0-9a-f]{40,64}) +(?P<size>\d+)\t(?P<name>.*)", re.DOTALL
 )
 _REGULAR = (b"100644", b"100755")
-_SET_BY_HOOKS = (
-    "GIT_DIR",
-    "GIT_WORK_TREE",
-    "GIT_INDEX_FILE",
-    "GIT_PREFIX",
-    "GIT_NAMESPACE",
-    "GIT_OBJECT_DIRECTORY",
-    "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-)
 _MOST_FILES = 50_000
 _MOST_BYTES = 1_000_000_000
 
@@ -85,36 +76,16 @@ def opened(project: Project, wanted: str) -> Iterator[Base]:
         yield Base(Project.at(Path(name)), "git", wanted, commit)
 
 
-def _git(root: Path, arguments: Sequence[str], given: bytes | None = None) -> bytes | None:
-    """What git prints; None where it refuses or is not there."""
-    # a hook sets where its repository is; here the project says it
-    environment = {k: v for k, v in os.environ.items() if k not in _SET_BY_HOOKS}
-    environment |= {"GIT_NO_LAZY_FETCH": "1", "GIT_NO_REPLACE_OBJECTS": "1", "GIT_OPTIONAL_LOCKS": "0"}
-    try:
-        done = subprocess.run(  # noqa: S603
-            ["git", "-C", str(root), *arguments],  # noqa: S607
-            input=given,
-            capture_output=True,
-            timeout=300,
-            check=False,
-            env=environment,
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return None
-    return done.stdout if done.returncode == 0 else None
-
-
 def _commit(root: Path, wanted: str) -> str | None:
     if not wanted or wanted.startswith("-"):
         return None
-    arguments = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{wanted}^{{commit}}"]
-    out = _git(root, arguments)
+    out = ask(root, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{wanted}^{{commit}}")
     return None if out is None else out.decode().strip() or None
 
 
 def _extract(root: Path, commit: str, target: Path) -> None:
     # relative to the project, which may be a folder inside the repository
-    listed = _git(root, ["ls-tree", "-r", "-l", "-z", commit, "--", "registrations/", "results/"])
+    listed = ask(root, "ls-tree", "-r", "-l", "-z", commit, "--", "registrations/", "results/")
     if listed is None:
         raise InputError(f"prereg: git does not list {commit[:12]}")
     files: list[tuple[str, bytes]] = []
@@ -132,7 +103,7 @@ def _extract(root: Path, commit: str, target: Path) -> None:
         raise InputError(
             f"prereg: {len(files)} files of {total} bytes in {commit[:12]} are more than is read"
         )
-    blobs = _git(root, ["cat-file", "--batch"], b"".join(objects + b"\n" for _, objects in files))
+    blobs = ask(root, "cat-file", "--batch", given=b"".join(one + b"\n" for _, one in files))
     if blobs is None:
         raise InputError(f"prereg: git does not give the files of {commit[:12]}")
     at = 0
@@ -150,6 +121,6 @@ def _extract(root: Path, commit: str, target: Path) -> None:
 
 
 def prefix(root: Path) -> str:
-    """The folder of a project inside its repository, with a slash at its end; empty at the top or outside of one."""
-    out = _git(root, ["rev-parse", "--show-prefix"])
+    """The folder of a project in its repository, ending in a slash; empty at the top or outside of one."""
+    out = ask(root, "rev-parse", "--show-prefix")
     return "" if out is None else out.decode("utf-8", "replace").strip("\n")

@@ -2,11 +2,11 @@
 
 Only data is read: no record is interpreted, nothing a file says is run, and nothing is written.
 
-For every id, in order: (1) what the base holds is still there, byte for byte, since registrations, notes and
-attempts are only ever added to; (2) every registration has its digest, and one is current; (3) amendments name the
-changes they make; (4) notes and attempts are whole; (5) the protocol still says what was locked; (6) the records are
-those registered; (7) every ledger is bound to its registration, has all its predictions once and in order, and its
-tables; (8) verdicts and numbers against the base; (9) what was asked for with --fail-on.
+For every id, in order: (1) what the base holds is still there, byte for byte, since registrations, notes
+and attempts are only ever added to; (2) every registration has its digest, and one is current; (3) amendments
+name the changes they make; (4) notes and attempts are whole; (5) the protocol still says what was locked;
+(6) the records are those registered; (7) every ledger is bound to its registration, has all its predictions
+once and in order, and its tables; (8) verdicts and numbers against the base; (9) what --fail-on asks for.
 """
 
 from __future__ import annotations
@@ -301,7 +301,7 @@ class _One:
             if change["direction"] == "weaker":
                 failing = new and "weakened" in self.out.asked.fail_on
                 self.say(
-                    "verdict" if failing else "warning",
+                    "verdict" if failing else "warning" if new else "note",
                     "weakened",
                     f"an amendment made this weaker: {said}",
                     one.place,

@@ -1,7 +1,7 @@
 """Which way a bar was moved: weaker or stronger where one constant tells, else only that it changed.
 
-Weaker means easier to be held or harder to be falsified; a lower level, fewer resamples and fewer predictions are
-weaker too.  Two texts are compared as expressions, so that a constant counts with the side it stands on.
+Weaker means easier to be held or harder to be falsified; a lower level, fewer resamples and fewer predictions
+are weaker too.  Two texts are compared as expressions: a constant counts with the side it stands on.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ def claim_direction(before: Any, after: Any) -> Direction:
         return "changed"
     try:
         found = list(_constants(syntax.parse(before), syntax.parse(after), 1))
-    except (ExpressionError, _OtherShape):
+    except (ExpressionError, _OtherShapeError):
         return "changed"
     if len(found) != 1 or found[0][1] == 0:
         return "changed"
@@ -110,7 +110,7 @@ def claim_direction(before: Any, after: Any) -> Direction:
     return "weaker" if (delta > 0) == (sign > 0) else "stronger"
 
 
-class _OtherShape(Exception):
+class _OtherShapeError(Exception):
     """Two expressions differ in more than constants."""
 
 
@@ -121,7 +121,7 @@ def _constants(a: syntax.Node, b: syntax.Node, sign: int) -> Iterator[tuple[Deci
     not known.
     """
     if type(a) is not type(b):
-        raise _OtherShape
+        raise _OtherShapeError
     match a, b:
         case syntax.Number(value=x), syntax.Number(value=y):
             if x != y:
@@ -147,14 +147,14 @@ def _constants(a: syntax.Node, b: syntax.Node, sign: int) -> Iterator[tuple[Deci
             yield from _all((a.operand, *a.items), (b.operand, *b.items), [0] * (1 + len(a.items)))
         case _:
             if _plain(a) != _plain(b):
-                raise _OtherShape
+                raise _OtherShapeError
 
 
 def _all(
     a: tuple[syntax.Node, ...], b: tuple[syntax.Node, ...], signs: list[int]
 ) -> Iterator[tuple[Decimal, int]]:
     if len(a) != len(b):
-        raise _OtherShape
+        raise _OtherShapeError
     for one, other, sign in zip(a, b, signs, strict=True):
         yield from _constants(one, other, sign)
 

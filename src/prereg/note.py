@@ -1,4 +1,4 @@
-"""Write down a deviation that changes nothing: dated, only ever added to, printed beside the verdicts it names."""
+"""Write down a deviation that changes nothing: dated, append-only, printed beside the verdicts it names."""
 
 from __future__ import annotations
 

@@ -368,18 +368,17 @@ def _combined(piece: Piece, at: int, reach: Iterator[tuple[bool, bool]]) -> tupl
 
 # -- intervals of few units ---------------------------------------------------------------------------------
 
-# Measured at level 0.95 (the table in docs/invariants.md): with fewer units than these a claim whose truth lies
-# just below its bar is held in more than 5 % of all studies.
+# Measured at level 0.95 (the table in docs/invariants.md): with fewer units than these a claim whose truth
+# lies just below its bar is held in more than 5 % of all studies.
 FEWEST_BEYOND = 20
-FEWEST_PAIRED = 20
-FEWEST_SCORES = 30
+FEWEST_COMPARED = 20
 
 
 def few_units(prepared: Prepared, places: Places) -> list[Problem]:
     """A warning for every prediction whose percentile interval rests on too few units to keep its level.
 
-    Of a rate against a high bar what counts is how many units would lie beyond it were the bar the truth: a
-    resample shows no failures that the sample has not.
+    Against a bar near the end of the range what counts is how many units, of 0 and 1, would lie beyond it
+    were the bar the truth: a resample shows no failures that the sample has not.
     """
     out = []
     for prediction in prepared.plan.predictions:
@@ -402,13 +401,12 @@ def _few(one: _Asked, prediction: PredictionPlan, prepared: Prepared) -> str | N
         return None
     n, hint = min(form.n), "; `exact` evidence keeps its level" if form.tested else ""
     design = _design(one, form, prediction, Fraction(19, 20), 1, 1)
-    if form.shape == "one" and form.tested:
-        beyond = n * min(1 - design.bar, Fraction(1))
-        if 0 <= beyond < FEWEST_BEYOND:
-            return (
-                f"few units for an interval: at the bar {float(beyond):.3g} of {n} would lie beyond it, "
-                f"fewer than {FEWEST_BEYOND}{hint}"
-            )
+    if form.shape != "one":
+        return None if n >= FEWEST_COMPARED else f"few units for an interval: {n}{hint}"
+    beyond = n * min(1 - design.bar, Fraction(1))
+    if not 0 <= beyond < FEWEST_BEYOND:
         return None
-    fewest = FEWEST_SCORES if form.shape == "one" else FEWEST_PAIRED
-    return f"few units for an interval: {n}, fewer than {fewest}{hint}" if n < fewest else None
+    return (
+        f"few units for an interval: at the bar {float(beyond):.3g} of {n} would lie beyond it, "
+        f"fewer than {FEWEST_BEYOND}{hint}"
+    )

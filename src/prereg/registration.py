@@ -45,7 +45,11 @@ class Registration:
     @property
     def sha256(self) -> str:
         """SHA-256 of the bytes of the file, circumstances included."""
-        return hashlib.sha256(to_bytes(self.content, self.envelope)).hexdigest()
+        return hashlib.sha256(self.to_bytes()).hexdigest()
+
+    def to_bytes(self) -> bytes:
+        """The bytes of the file."""
+        return to_bytes(self.content, self.envelope)
 
     @property
     def place(self) -> Place:
@@ -110,7 +114,7 @@ def of_id(project: Project, name: str) -> list[Registration]:
 
 
 def amended(content: dict[str, Any]) -> list[str]:
-    """The digests of the registrations that a content takes the place of, the one it was changed from first."""
+    """The digests of what a content takes the place of, the registration it was changed from first."""
     amends = content.get("amends")
     return [] if amends is None else [amends["digest"], *[s["digest"] for s in amends["supersedes"]]]
 
@@ -125,8 +129,8 @@ def current(project: Project, name: str) -> Registration:
     """The registration of an id that no amendment supersedes.
 
     Raises:
-        IntegrityError: where several are current, one of which has to be superseded; where one that was amended
-            is gone.
+        IntegrityError: where several are current, one of which has to be superseded; where one that was
+            amended is gone.
 
     """
     every = of_id(project, name)

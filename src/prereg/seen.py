@@ -1,4 +1,4 @@
-"""What had been seen: derived from the attempts and from the digests of records across all ids, never typed."""
+"""What had been seen: derived from the attempts and from the digests of records in all ids, never typed."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ _RESULTS = ("written", "reproduced")
 def seen(project: Project, name: str, files: Iterable[Tree]) -> Tree:
     """What is known of an id, and of the records that are to be judged.
 
-    Returns `state` (the furthest that any registration of the id came), the `attempts` by kind, and `judged`: every
-    registration of the id, and every other one that reads one of the files, with its verdicts where a ledger is there.
+    Returns `state` (the furthest that any registration of the id came), the `attempts` by kind, and `judged`:
+    every registration of the id, and every other one that reads one of the files, with its verdicts where a
+    ledger is there.
 
     Raises:
         IntegrityError: where an attempt or ledger of this id is damaged.

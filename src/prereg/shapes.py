@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from pydantic import BaseModel
+
 from prereg.errors import Place, Problem, suggestion
 from prereg.numerals import shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pydantic import BaseModel, ValidationError
+    from pydantic import ValidationError
 
     from prereg.document import Steps
 

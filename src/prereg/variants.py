@@ -34,6 +34,9 @@ def variant_of(protocol: Protocol, name: str, places: Places) -> Protocol:
                 problems.append(
                     Problem(f"a variant overrides what is there; `{kind}` has no `{key}`{hint}", place)
                 )
+    if variant.samples is not None and protocol.data.sample is None:
+        place = places(("variants", name, "samples"))
+        problems.append(Problem("there is no column of repeated answers; name it with `data: {sample: …}`", place))
     if problems:
         raise InputError(*problems)
     data = protocol.data

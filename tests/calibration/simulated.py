@@ -67,9 +67,7 @@ def held(shape, n, truth, bar, ops, evidence, members=1, seed=0):
         means = [rows @ v for v in values]
         for run in range(BLOCK):
             for op in ops:
-                legs = [
-                    leg(shape, op, bar, v[:, run], m[:, run]) for v, m in zip(values, means, strict=True)
-                ]
+                legs = [leg(shape, op, bar, v[:, run], m[:, run]) for v, m in zip(values, means, strict=True)]
                 family = "f" if evidence == "family" else None
                 asked = [question(f"q{i}", x, evidence, family) for i, x in enumerate(legs)]
                 count[op] += any(j.verdict == "held" for j in judge.judge(asked))

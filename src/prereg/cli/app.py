@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prereg.cli import amend, diff, note, output
+from prereg.cli import amend, diff, note, output, rehearse
 from prereg.cli.options import Json, ProtocolFile, Root  # noqa: TC001 - typer reads them at run time
 from prereg.cli.sheet import sheet
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from prereg.errors import Problem
 
@@ -233,6 +233,7 @@ def run(
                 "outcome": "reproduced" if outcome.reproduced else "written",
                 "notes": list(outcome.notes),
                 "fell_short": fell,
+                "noted": _noted(project, one.id),
                 "content": outcome.content,
             }
         )
@@ -264,27 +265,15 @@ def _fell(predictions: list[dict[str, Any]], wanted: Sequence[FailOn]) -> list[s
 
 
 def _progress(name: str) -> Any:
-    from contextlib import contextmanager
+    from prereg.cli.progress import progress
 
-    @contextmanager
-    def progress() -> Iterator[tuple[Any, Any]]:
-        if not sys.stderr.isatty() or _State.json:
-            yield (lambda _: None), (lambda _: None)
-            return
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    return progress(name, quiet=_State.json)
 
-        console = Console(file=sys.stderr, highlight=False)
-        columns = (TextColumn("{task.description}"), BarColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=console, transient=True) as bar:
-            task = bar.add_task(name, total=None)
 
-            def tick(total: int) -> None:
-                bar.update(task, total=total, advance=1)
+def _noted(project: Any, name: str) -> list[dict[str, Any]]:
+    from prereg.note import read_all
 
-            yield (lambda stage: bar.update(task, description=f"{name}: {stage}")), tick
-
-    return progress()
+    return [note.to_tree() for note in read_all(project, name)]
 
 
 def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
@@ -300,6 +289,8 @@ def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
         "exclude": protocol["policies"].get("exclude"),
         "outcomes": protocol.get("outcomes"),
         "level": (protocol["resampling"] or {}).get("level", 0.95),
+        "amends": registered.content.get("amends"),
+        "noted": _noted(project, registered.id),
     }
     folder = project.results(registered.id) / registered.short
     text = table_text(project, folder, "policies.csv", content)
@@ -344,10 +335,11 @@ def show(
                     "kind": "registration",
                     "digest": registered.digest,
                     "content": registered.content,
+                    "noted": _noted(project, registered.id),
                 }
             )
         else:
-            render.show_registration(sheet(), registered)
+            render.show_registration(sheet(), registered, _noted(project, registered.id))
         return 0
     stored = ledgers.read(folder / "ledger.json", project.name_of(folder / "ledger.json"))
     if json:
@@ -358,6 +350,7 @@ def show(
                 "kind": "ledger",
                 "digest": stored.digest,
                 "content": stored.content,
+                "noted": _noted(project, str(stored.content["registration"]["id"])),
             }
         )
     else:
@@ -384,6 +377,7 @@ def _show_file(project: Any, path: Path, json: bool) -> int:
                     "kind": "ledger",
                     "digest": stored.digest,
                     "content": stored.content,
+                    "noted": _noted(project, str(stored.content["registration"]["id"])),
                 }
             )
             return 0
@@ -406,16 +400,18 @@ def _show_file(project: Any, path: Path, json: bool) -> int:
                 "kind": "registration",
                 "digest": registered.digest,
                 "content": registered.content,
+                "noted": _noted(project, registered.id),
             }
         )
     else:
-        render.show_registration(sheet(), registered)
+        render.show_registration(sheet(), registered, _noted(project, registered.id))
     return 0
 
 
 app.command("diff")(diff.command)
 app.command("amend")(amend.command)
 app.command("note")(note.command)
+app.command("rehearse")(rehearse.command)
 
 
 @app.command()

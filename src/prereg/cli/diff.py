@@ -1,4 +1,4 @@
-"""`prereg diff`: ledgers against their registrations and a base, as text, JSON or one of the forms that CI reads."""
+"""`prereg diff`: ledgers against their registrations and a base, as text, JSON or in a form that CI reads."""
 
 from __future__ import annotations
 
@@ -14,8 +14,6 @@ from prereg.cli.sheet import Table, Text, sheet
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-    from prereg.project import Project
 
 Tree = dict[str, Any]
 
@@ -43,10 +41,14 @@ class FailOn(StrEnum):
 def command(
     ids: Annotated[list[str] | None, typer.Argument(help="Ids; all without any.", metavar="[ID]...")] = None,
     base: Annotated[
-        str | None, typer.Option("--base", help="A git commit or a folder to compare with.", metavar="REF|DIR")
+        str | None,
+        typer.Option("--base", help="A commit or folder to compare with.", metavar="REF|DIR"),
     ] = None,
     tolerance: Annotated[
-        float, typer.Option("--tolerance", min=0, max=1, help="Relative difference of numbers that is none.", metavar="REL")
+        float,
+        typer.Option(
+            "--tolerance", min=0, max=1, help="Relative difference of numbers that is none.", metavar="REL"
+        ),
     ] = 0.0,
     fail_on: Annotated[
         list[FailOn] | None,
@@ -127,6 +129,7 @@ _COLOUR = {"held": "green", "failed": "yellow", "falsified": "red"}
 
 def show(tree: Tree) -> None:
     """The difference for a reader: what matters first."""
+    from prereg.cli.render import note_lines
     from prereg.cli.reports import LEVELS, place, summary
 
     out = sheet()
@@ -138,12 +141,14 @@ def show(tree: Tree) -> None:
                 out.print(Text(f"{level}: {where}{': ' if where else ''}{found['message']}", _STYLE[level]))
     for one in tree["ledgers"]:
         out.print()
-        out.print(Text(f"{one['id']} {one['registration'][:12]}: {one['title']}; records {one['data']}", "bold"))
+        out.print(
+            Text(f"{one['id']} {one['registration'][:12]}: {one['title']}; records {one['data']}", "bold")
+        )
         if one["amends"]:
             amends = one["amends"]
             out.print(Text(f"amends {amends['digest'][:12]} ({amends['seen']}): {amends['reason']}"))
         out.print(_table(one["predictions"], based=tree["base"] is not None))
-        for line in noted(one["notes"]):
+        for line in note_lines(one["notes"]):
             out.print(Text(line))
 
 
@@ -159,19 +164,3 @@ def _table(predictions: Sequence[Tree], *, based: bool) -> Table:
         style = _COLOUR.get(entry["verdict"], "")
         table.add_row(*[Text(found[name], style if name == "verdict" else "") for name in names])
     return table
-
-
-def noted(notes: Sequence[Tree]) -> list[str]:
-    """Notes in lines, each with its day and the verdicts it names."""
-    out = []
-    for note in notes:
-        about = f" ({', '.join(note['predictions'])})" if note["predictions"] else ""
-        out.append(f"note of {note['time'][:10]}{about}: {' '.join(note['text'].split())}")
-    return out
-
-
-def notes_of(project: Project, name: str) -> list[Tree]:
-    """The notes of an id as trees."""
-    from prereg.note import read_all
-
-    return [note.to_tree() for note in read_all(project, name)]

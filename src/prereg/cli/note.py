@@ -18,7 +18,8 @@ def command(
         list[str] | None, typer.Option("--prediction", help="A prediction it speaks of.", metavar="ID")
     ] = None,
     attempt: Annotated[
-        str | None, typer.Option("--attempt", help="The attempt it speaks of: its file or digest.", metavar="NAME")
+        str | None,
+        typer.Option("--attempt", help="The attempt it speaks of.", metavar="NAME"),
     ] = None,
     root: Root = Path(),
     json: Json = False,
@@ -29,7 +30,9 @@ def command(
 
     written = stage(Project.at(root), name, text, prediction or [], attempt)
     if json:
-        output.emit({"command": "note", "exit_code": 0, "id": name, "digest": written.digest, **written.to_tree()})
+        output.emit(
+            {"command": "note", "exit_code": 0, "id": name, "digest": written.digest, **written.to_tree()}
+        )
         return 0
     output.say(f"noted: {written.name}")
     return 0

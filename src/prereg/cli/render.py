@@ -8,6 +8,7 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prereg.cli.sheet import Table, Text
+from prereg.differences import ABSENT, Change
 
 if TYPE_CHECKING:
     from prereg.cli.sheet import Sheet
@@ -36,9 +37,10 @@ def short(value: float | str | None) -> str:
 
 
 def verdict_text(entry: dict[str, Any]) -> Text:
-    """`held`, `falsified`, or `failed (reason)`, coloured."""
+    """`held`, `falsified`, or `failed (reason)`, coloured; `deviated` where an amendment touches it."""
     word = entry["verdict"]
     said = f"failed ({entry['reason']})" if word == "failed" else word
+    said += ", deviated" if entry.get("deviated") else ""
     return Text(said, style=_STYLE.get(word, ""))
 
 
@@ -203,9 +205,92 @@ def show_ledger(
         _ties(sheet, policies)
         _degenerate(sheet, policies, stored)
     _explain(sheet, every)
+    _deviations(sheet, content, stored.get("amends"))
+    _notes(sheet, stored.get("noted", []))
     _caution(sheet, content, stored)
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
+
+
+def _deviations(sheet: Sheet, content: dict[str, Any], amends: dict[str, Any] | None) -> None:
+    """What an amendment changed beside the verdicts it touches, and what they were before."""
+    if amends is None:
+        return
+    sheet.print()
+    for line in amendment_lines(amends, short=True):
+        sheet.print(Text(line))
+    for entry in content["predictions"]:
+        for change in entry.get("deviations", []):
+            moved = "" if change["direction"] == "changed" else f" ({change['direction']})"
+            said = f"{entry['id']}: deviated: {change['path']}{moved}, since {change['amends'][:12]}"
+            sheet.print(Text(said))
+        for was in entry.get("verdicts_before", []):
+            sheet.print(
+                Text(f"{entry['id']}: {_verdict_words(was)} before, under {was['registration'][:12]}")
+            )
+
+
+def _verdict_words(entry: dict[str, Any]) -> str:
+    return f"{entry['verdict']} ({entry['reason']})" if entry["reason"] else str(entry["verdict"])
+
+
+def amendment_lines(amends: dict[str, Any], *, short: bool = False) -> list[str]:
+    """An amendment in lines: what it amends, why, what changed, what it touches, what had been seen.
+
+    `short` leaves out what a ledger tells prediction by prediction.
+    """
+    out = [f"amends   {amends['digest'][:12]}: {' '.join(amends['reason'].split())}"]
+    if not short:
+        out += [f"changed  {_change(change)}" for change in amends["changes"]]
+    for other in amends["supersedes"]:
+        out.append(f"supersedes {other['digest'][:12]}")
+        out += [] if short else [f"changed  {_change(change)}" for change in other["changes"]]
+    if not short:
+        touched = [t["prediction"] for t in amends["touched"]]
+        out.append(f"touches  {', '.join(touched) if touched else 'no verdict'}")
+    seen = amends["seen"]
+    started = "; ".join(
+        f"{a['started']} {a['kind']} started, {a['results']} with results" for a in seen["attempts"]
+    )
+    out.append(f"seen     {seen['state']}" + (f" ({started})" if started else ""))
+    for entry in seen["judged"]:
+        if entry["state"] not in ("results written", "damaged"):
+            continue
+        what = "these records were" if entry["files"] else "other records were"
+        who = f"{entry['id']} {entry['registration'][:12]}"
+        out.append(f"seen     {what} judged before, as {who}; verdict then: {_came_to(entry)}")
+    return out
+
+
+def _came_to(entry: dict[str, Any]) -> str:
+    verdicts, counts = entry["verdicts"], entry["counts"]
+    if verdicts is not None:
+        more = f" and {len(verdicts) - 20} more" if len(verdicts) > 20 else ""
+        return ", ".join(f"{v['prediction']} {v['verdict']}" for v in verdicts[:20]) + more
+    if counts is None:
+        return "not readable"
+    return ", ".join(f"{n} {word}" for word, n in counts.items() if word != "surprises") + " (ledger gone)"
+
+
+def _change(change: dict[str, Any]) -> str:
+    pair = str(Change(change["path"], change.get("before", ABSENT), change.get("after", ABSENT)))
+    return pair if change["direction"] == "changed" else f"{pair} ({change['direction']})"
+
+
+def note_lines(notes: list[dict[str, Any]]) -> list[str]:
+    """Notes in lines, each with its day and the verdicts it names."""
+    out = []
+    for note in notes:
+        about = f" ({', '.join(note['predictions'])})" if note["predictions"] else ""
+        out.append(f"note of {note['time'][:10]}{about}: {' '.join(note['text'].split())}")
+    return out
+
+
+def _notes(sheet: Sheet, notes: list[dict[str, Any]]) -> None:
+    if notes:
+        sheet.print()
+    for line in note_lines(notes):
+        sheet.print(Text(line))
 
 
 def _wilson(sheet: Sheet, policies: str, stored: dict[str, Any]) -> None:
@@ -342,7 +427,9 @@ def _dropped(sheet: Sheet, content: dict[str, Any]) -> None:
         sheet.print(Text(f"and {len(arms) - 20} more arms"))
 
 
-def show_registration(sheet: Sheet, registered: Registration) -> None:
+def show_registration(
+    sheet: Sheet, registered: Registration, notes: list[dict[str, Any]] | None = None
+) -> None:
     """A registration: what is promised, before any result."""
     protocol = registered.content["protocol"]
     sheet.print(Text(f"{protocol['id']}: {protocol['title']}", style="bold"))
@@ -395,6 +482,12 @@ def show_registration(sheet: Sheet, registered: Registration) -> None:
         )
     sheet.print(table)
     _also_registered(sheet, protocol)
+    amends = registered.content.get("amends")
+    if amends is not None:
+        sheet.print()
+        for line in amendment_lines(amends):
+            sheet.print(Text(line))
+    _notes(sheet, notes or [])
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
 

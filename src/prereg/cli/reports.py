@@ -1,4 +1,4 @@
-"""A difference as the forms that CI reads: a job summary, JUnit, annotations; whatever a file says is escaped."""
+"""A difference in the forms that CI reads: job summary, JUnit, annotations; what a file says is escaped."""
 
 from __future__ import annotations
 
@@ -31,15 +31,20 @@ def place(found: Tree) -> str:
 def summary(tree: Tree) -> str:
     """The whole in one line."""
     s = tree["summary"]
-    out = [
+    judged = (
         f"{s['ledgers']} ledger{'s' * (s['ledgers'] != 1)}: {s['held']} held, {s['failed']} failed, "
         f"{s['falsified']} falsified, {s['surprises']} surprise{'s' * (s['surprises'] != 1)}"
-    ]
+    )
+    out = [judged]
     if tree["base"] is not None:
         at = tree["base"]["commit"]
-        said = tree["base"]["name"] + (f" ({at[:12]})" if at and not at.startswith(tree["base"]["name"]) else "")
+        said = tree["base"]["name"] + (
+            f" ({at[:12]})" if at and not at.startswith(tree["base"]["name"]) else ""
+        )
         out.append(f"{s['changed']} verdict{'s' * (s['changed'] != 1)} changed against {said}")
-    out += [f"{s['integrity']} integrity"] * (s["integrity"] > 0) + [f"{s['missing']} missing"] * (s["missing"] > 0)
+    out += [f"{s['integrity']} integrity"] * (s["integrity"] > 0) + [f"{s['missing']} missing"] * (
+        s["missing"] > 0
+    )
     if s["fell_short"]:
         out.append(f"{s['fell_short']} fell short of {', '.join(tree['fail_on'])}")
     return one_line("; ".join(out))
@@ -77,7 +82,7 @@ def _verdict(entry: Tree) -> str:
 
 # -- Markdown
 
-_MARKS = re.compile(r"([\\`*_{}\[\]()#+\-.!|~>:])")
+_MARKS = re.compile(r"([\\`*_\[\]#|~$])")
 
 
 def escaped(text: str) -> str:
@@ -93,7 +98,8 @@ def markdown(tree: Tree) -> str:
     told = [f for level in LEVELS[:4] for f in tree["findings"] if f["level"] == level]
     for found in told[:_MOST_ROWS]:
         where = place(found)
-        out.append(f"- **{found['level']}** {escaped(f'{where}: ' if where else '')}{escaped(found['message'])}")
+        said = f"{where}: {found['message']}" if where else found["message"]
+        out.append(f"- **{found['level']}** {escaped(said)}")
     if len(told) > _MOST_ROWS:
         out.append(f"- and {len(told) - _MOST_ROWS} more")
     based = tree["base"] is not None
@@ -128,9 +134,11 @@ def markdown(tree: Tree) -> str:
 
 
 def junit(tree: Tree) -> str:
-    """One suite per id. A failure is a verdict that fell short, an error is integrity or something missing."""
+    """One suite per id. A failure is a verdict that fell short, an error is integrity or what is missing."""
     root = ET.Element("testsuites", name="prereg")
-    names = dict.fromkeys([*(one["id"] for one in tree["ledgers"]), *(f["id"] or "" for f in tree["findings"])])
+    names = dict.fromkeys(
+        [*(one["id"] for one in tree["ledgers"]), *(f["id"] or "" for f in tree["findings"])]
+    )
     totals = {"tests": 0, "failures": 0, "errors": 0}
     for name in names:
         suite = ET.SubElement(root, "testsuite", name=_xml(name))
@@ -145,7 +153,9 @@ def junit(tree: Tree) -> str:
         _errors(suite, count, name, mine)
         for found in mine:  # of predictions that are no longer there
             if found["level"] == "verdict" and found["prediction"] in told:
-                case = ET.SubElement(suite, "testcase", classname=_xml(name), name=_xml(found["prediction"] or "amendment"))
+                case = ET.SubElement(
+                    suite, "testcase", classname=_xml(name), name=_xml(found["prediction"] or "amendment")
+                )
                 _child(case, "failure", found["kind"], found["message"])
                 count["tests"] += 1
                 count["failures"] += 1
@@ -195,7 +205,13 @@ def _xml(text: str) -> str:
 
 # -- annotations of GitHub
 
-_COMMAND = {"integrity": "error", "missing": "error", "verdict": "error", "warning": "warning", "note": "notice"}
+_COMMAND = {
+    "integrity": "error",
+    "missing": "error",
+    "verdict": "error",
+    "warning": "warning",
+    "note": "notice",
+}
 
 
 def github(tree: Tree, prefix: str = "") -> str:

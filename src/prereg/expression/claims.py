@@ -295,9 +295,9 @@ class ClaimCompiler:
             return replace(leg, left=_rate(gap[1], leg.axes), right=_rate(gap[0], leg.axes))
         for difference, bar, flipped in ((left, y.constant, False), (right, x.constant, True)):
             if bar is not None and (gap := self._gap(difference)) is not None:
-                sides = [_rate(side, leg.axes) for side in gap]
-                assert sides[0] is not None and sides[1] is not None
-                return replace(leg, gap=(sides[0], sides[1]), constant=bar, flipped=flipped)
+                a, b = (_rate(side, leg.axes) for side in gap)
+                if a is not None and b is not None:
+                    return replace(leg, gap=(a, b), constant=bar, flipped=flipped)
         if x.metric is not None and y.metric is not None:
             return replace(leg, left=_rate(x, leg.axes), right=_rate(y, leg.axes))
         if x.metric is not None and y.constant is not None:

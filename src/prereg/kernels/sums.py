@@ -1,7 +1,7 @@
 """Kinds that are a sum over rows, or one sum over rows divided by another: rate, count, sum, mean.
 
-A weight says how often a row counts in a mean; it need not be whole. Reference: these are definitions, not estimators; precision, recall, refusal rate and false omission rate are
-`rate` with their own `among`.
+A weight says how often a row counts in a mean; it need not be whole. Reference: these are definitions, not
+estimators; precision, recall, refusal rate and false omission rate are `rate` with their own `among`.
 """
 
 from __future__ import annotations

@@ -30,7 +30,7 @@ def resolve_claims(
     predictions = expand(protocol, environment.factors, notes)
     for one in predictions:
         name, spec, path = one.id, one.spec, one.path
-        plan = _prediction(name, spec, path, protocol, environment, notes)
+        plan = _prediction(name, spec, path, protocol, environment, notes) if one.whole else None
         for i, given in enumerate(spec.given or ()):
             if given not in before:
                 where: Path = (*path, "given", i) if len(spec.given or ()) > 1 else (*path, "given")

@@ -33,6 +33,8 @@ class Expanded:
     id: str
     spec: Prediction
     path: Path
+    whole: bool = True
+    """Whether every `$name` stands for something: else it is told once, and nothing compiled."""
 
 
 def filled(text: str, values: Mapping[str, str]) -> str:
@@ -64,13 +66,14 @@ def _slots(*texts: str | None) -> list[str]:
 
 def expand(protocol: Protocol, factors: Mapping[str, tuple[str, ...]], notes: Notes) -> list[Expanded]:
     """All predictions in the order written, those with `each` once per combination."""
+    loose = _loose(protocol, notes)
     out: list[Expanded] = []
     ids: dict[str, tuple[str, ...]] = {}
     for name, spec in protocol.predictions.items():
         path: Path = ("predictions", name)
         if spec.each is None:
             ids[name] = (name,)
-            out.append(Expanded(name, _given(spec, ids), path))
+            out.append(Expanded(name, _given(spec, ids), path, name not in loose))
             continue
         values = _values(spec, factors, path, notes)
         found = []
@@ -84,20 +87,28 @@ def expand(protocol: Protocol, factors: Mapping[str, tuple[str, ...]], notes: No
                 "family": _family(name, spec, chosen),
                 "each": None,
             }
-            out.append(Expanded(whole, _given(spec.model_copy(update=changed), ids), path))
+            out.append(Expanded(whole, _given(spec.model_copy(update=changed), ids), path, name not in loose))
         ids[name] = tuple(found)
         if len(set(found)) < len(found):
             notes.problem((*path, "each"), "two combinations of values read the same; rename a value")
     for name, spec in protocol.predictions.items():
-        where: Path = ("predictions", name, "family")
         if spec.each is None and spec.family == NO_FAMILY:
-            notes.problem(where, "`none` only opts out of the family of `each`")
+            notes.problem(("predictions", name, "family"), "`none` only opts out of the family of `each`")
+    return out
+
+
+def _loose(protocol: Protocol, notes: Notes) -> set[str]:
+    """The predictions in which a `$name` stands for nothing."""
+    out = set()
+    for name, spec in protocol.predictions.items():
         for key in ("claim", "falsified_if", "family"):
             slots = [m["name"] for m in _PIECE.finditer(getattr(spec, key) or "") if m["name"]]
-            loose = [slot for slot in slots if slot not in (spec.each or {})]
-            if loose:
-                hint = suggestion(loose[0], spec.each or {})
-                notes.problem((*where[:2], key), f"`each` does not say what `${loose[0]}` stands for{hint}")
+            unknown = [slot for slot in slots if slot not in (spec.each or {})]
+            if unknown:
+                hint = suggestion(unknown[0], spec.each or {})
+                message = f"`each` does not say what `${unknown[0]}` stands for{hint}"
+                notes.problem(("predictions", name, key), message)
+                out.add(name)
     return out
 
 
@@ -132,7 +143,7 @@ def _values(
                 f"unknown factor `{name}`{suggestion(name, factors)}; list its values, or name a factor",
             )
         elif name not in _slots(spec.claim, spec.falsified_if, spec.family):
-            notes.problem(where, f"`${name}` stands nowhere in the claim", key=True)
+            notes.problem(where, f"`${name}` stands nowhere in the claim")
         out[name] = known or () if listed is None else listed
         if len(set(out[name])) < len(out[name]):
             notes.problem(where, f"`{name}`: a value stands twice")

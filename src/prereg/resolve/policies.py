@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg import policies
-from prereg.expression.rows import NUMBER, TRUTH, Cells, Compiler, Rows, truth_of
+from prereg.expression.rows import NUMBER, Cells, Compiler, Rows, number_of, truth_of
 from prereg.numerals import shown as shown_text
 from prereg.resolve.settings import Settings
 from prereg.values import as_decimal, decimal_text
@@ -39,8 +39,9 @@ def resolve_settings(protocol: Protocol, columns: Columns, units: Units, notes: 
         notes.problem(
             path, "a gate withdraws answers; the records have no column `answered` (or `certified`)"
         )
+    shares = protocol.data.samples == "mean"  # truth values are shares then, and a withdrawn one is 0
     for role in roles:
-        if columns.kinds[role] not in ("truth", "binary"):
+        if columns.kinds[role] not in ("truth", "binary") and not (shares and columns.kinds[role] == NUMBER):
             why = notes.why(role, "found a text")
             notes.problem(path, f"`{role}` holds {columns.kinds[role]}s, expected truth values{why}")
     names = [" ".join(gate.score.split()) for gate in gates]
@@ -66,7 +67,7 @@ def resolve_settings(protocol: Protocol, columns: Columns, units: Units, notes: 
             _through(gate, score, where, panels, units.part_of, listed, notes)
             for gate, score, where, listed in zip(gates, scores, paths, values, strict=True)
         ]
-        _withdraw(panels[0].table, roles, np.concatenate(through))
+        _withdraw(panels[0].table, roles, np.concatenate(through), shares=shares)
         if not achieved and any(gate.coverage for gate in gates):
             achieved = _achieved(panels, units, np.concatenate(through))
     keys = [(name, v) for name, listed in zip(names, values, strict=True) for v in listed]
@@ -83,11 +84,11 @@ def _layers(units: Units) -> list[list[Panel]]:
     return [panels, full] if full else [panels]
 
 
-def _withdraw(table: RowTable, roles: Sequence[str], through: np.ndarray) -> None:
+def _withdraw(table: RowTable, roles: Sequence[str], through: np.ndarray, *, shares: bool) -> None:
     for role in roles:
-        cells = truth_of(table.columns[role])
+        cells = number_of(table.columns[role]) if shares else truth_of(table.columns[role])
         lost = None if cells.missing is None else cells.missing & through
-        table.extra[role] = Cells(TRUTH, cells.data & through, lost)
+        table.extra[role] = Cells(cells.kind, np.where(through, cells.data, 0).astype(cells.data.dtype), lost)
 
 
 def _achieved(panels: list[Panel], units: Units, through: np.ndarray) -> list[np.ndarray]:

@@ -1,7 +1,8 @@
-"""Classical entailment twice: by the table of all assignments within budgets, and by clauses and a SAT solver.
+"""Classical entailment twice: by all assignments within budgets, and by clauses and a SAT solver.
 
-The first is the procedure of the document this study follows: it abstains above a number of letters, and where the
-problem written out as one formula (each `A <=> B` as its two implications) is too long to be a certificate.
+The first is the procedure of the document this study follows: it abstains above a number of letters, and
+where the problem written out as one formula (each `A <=> B` as its two implications) is too long to be a
+certificate.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ if TYPE_CHECKING:
 def by_table(problem: Entailment, *, max_atoms: int, max_certificate_bytes: int) -> Search:
     """Decide a problem by evaluating it under all assignments at once, bits of whole numbers.
 
-    Abstains with `atoms` above `max_atoms` letters, and with `certificate_bytes` where the text of the obligation
-    is longer than `max_certificate_bytes`. `counts`: atoms and assignments.
+    Abstains with `atoms` above `max_atoms` letters, and with `certificate_bytes` where the text of the
+    obligation is longer than `max_certificate_bytes`. `counts`: atoms and assignments.
     """
     atoms = len(problem.letters)
     counts = {"atoms": atoms, "assignments": 0}
@@ -60,13 +61,15 @@ def obligation(problem: Entailment) -> int:
 
 
 def _columns(letters: Sequence[str]) -> dict[str, int]:
-    """Return for each letter the assignments that make it true, as bits; letter k is bit k of an assignment."""
+    """Return for each letter the assignments that make it true, as bits; letter k is bit k of one."""
     size = 1 << len(letters)
     # Blocks of 2^k zeros and 2^k ones, over and over: what divides 2^size - 1 is their lower half.
     return {name: ((1 << size) - 1) // ((1 << (1 << k)) + 1) << (1 << k) for k, name in enumerate(letters)}
 
 
-def truth_tables(formulas: Formulas, rows: Sequence[int], columns: Mapping[str, int], everywhere: int) -> dict[int, int]:
+def truth_tables(
+    formulas: Formulas, rows: Sequence[int], columns: Mapping[str, int], everywhere: int
+) -> dict[int, int]:
     """Return for each row the assignments under which it is true, as bits."""
     true: dict[int, int] = {}
     for i in rows:

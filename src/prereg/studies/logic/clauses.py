@@ -1,8 +1,8 @@
-"""A problem as clauses whose letters are its own formulas: no fresh names, so each clause is a claim to check.
+"""A problem as clauses over its own formulas: there are no fresh names, so each clause can be checked.
 
-Each formula gets only the clauses of the side it is used on (Plaisted & Greenbaum 1986, in the intuitionistic form
-of Claessen & Rosen 2015). A flat clause says that all of its body entails one of its head; an implication
-(a, b, c) stands for (a => b) => c, where c is the row of `a => b`.
+Each formula gets only the clauses of the side it is used on (Plaisted & Greenbaum 1986, in the intuitionistic
+form of Claessen & Rosen 2015). A flat clause says that all of its body entails one of its head; an
+implication (a, b, c) stands for (a => b) => c, where c is the row of `a => b`.
 """
 
 from __future__ import annotations
@@ -54,8 +54,7 @@ class _Clausifier:
         for i in problem.reached():
             connective, left, right = self.rows[i]
             if connective in (AND, OR, IMPLIES):
-                for side in (left, right):
-                    side = self.plain(side)
+                for side in (self.plain(left), self.plain(right)):
                     self.uses[side] = self.uses.get(side, 0) + 1
 
     def plain(self, i: int) -> int:
@@ -73,7 +72,7 @@ class _Clausifier:
         return left if connective == IMPLIES and self.rows[right][0] == FALSE else None
 
     def parts(self, i: int) -> tuple[int, ...]:
-        """Take a conjunction or disjunction apart, down to what is something else or is used elsewhere too."""
+        """Take a conjunction or disjunction apart, down to what is something else or used elsewhere."""
         connective = self.rows[i][0]
         found: list[int] = []
         todo = [i]

@@ -1,7 +1,7 @@
 """More pigeons than holes, seen by counting: the one rung that clause learning needs exponentially long for.
 
-If every letter occurs in no more of the positive clauses P than of the sets K of letters that exclude each other,
-then the clauses need |P| true occurrences and the sets allow |K|; |P| > |K| is a contradiction.
+If every letter occurs in no more of the positive clauses P than of the sets K of letters that exclude each
+other, then the clauses need |P| true occurrences and the sets allow |K|; |P| > |K| is a contradiction.
 """
 
 from __future__ import annotations

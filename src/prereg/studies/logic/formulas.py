@@ -1,4 +1,4 @@
-"""Formulas as one table of rows, equal formulas one row; no connective but `&`, `|`, `=>` and the two constants.
+"""Formulas as one table of rows, equal formulas one row, joined by `&`, `|` and `=>` alone.
 
 The rewriting `~A` to `A => $false` and so on holds in intuitionistic logic, and nothing beyond it is done: a
 table that dropped `~~` would prove `~~p => p`. Rows come after the rows they use, so every walk is a loop.

@@ -1,7 +1,7 @@
-"""Countermodels by trying all: every rooted order of few worlds, every valuation, within gates on the letters.
+"""Countermodels by trying all: rooted orders of few worlds, all valuations, within gates on the letters.
 
-The naive procedure of the document this study follows. It can refute and never prove; what it finds first is a
-smallest countermodel, since the orders are tried from one world up.
+The naive procedure of the document this study follows. It can refute and never prove; what it finds first is
+a smallest countermodel, since the orders are tried from one world up.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def upsets(order: Order) -> list[int]:
 def repeated(block: int, width: int, times: int) -> int:
     """Return `times` copies of a block of `width` bits, side by side."""
     result, have = 0, 0
-    for bit in bin(times)[2:]:
+    for bit in f"{times:b}":
         result |= result << (have * width)
         have *= 2
         if bit == "1":
@@ -73,7 +73,7 @@ def repeated(block: int, width: int, times: int) -> int:
 
 
 def refuting_valuation(problem: Entailment, order: Order) -> Certificate | None:
-    """Return a countermodel on an order, the first in a fixed sequence of valuations; None if there is none."""
+    """Return the first countermodel on an order, in a fixed sequence of valuations; None without one."""
     sets = upsets(order)
     base = len(sets)
     letters = problem.letters
@@ -140,11 +140,11 @@ def _forced(
 
 
 def decide(problem: Entailment, *, max_atoms: Mapping[int, int], max_valuations: int) -> Search:
-    """Look for a countermodel of as many worlds as `max_atoms` has gates for (number of worlds: most letters).
+    """Look for a countermodel; `max_atoms` gives the most letters for each number of worlds to try.
 
-    A gate that is shut skips its size and no other. Without a countermodel it abstains: with `atoms` if a gate was
-    shut, `valuations` if the next order would take more than are left, `worlds` if all orders were tried.
-    `counts`: valuations and worlds (of the countermodel).
+    A gate that is shut skips its size and no other. Without a countermodel it abstains: with `atoms` if a
+    gate was shut, `valuations` if the next order would take more than are left, `worlds` if all orders were
+    tried. `counts`: valuations and worlds (of the countermodel).
     """
     counts = {"valuations": 0, "worlds": 0}
     reason = "worlds"

@@ -1,8 +1,8 @@
-"""Intuitionistic entailment by a SAT solver: worlds are models, a world that cannot be made is a learned clause.
+"""Intuitionistic entailment by a SAT solver: models are worlds, a world that cannot be is a learned clause.
 
-Claessen & Rosen, SAT modulo intuitionistic implications (2015), in the restarting form of Fiorentini, Efficient
-SAT-based proof search in intuitionistic propositional logic (2021). What rests on it is checked elsewhere: a
-countermodel or a trace goes with every claim.
+Claessen & Rosen, SAT modulo intuitionistic implications (2015), in the restarting form of Fiorentini,
+Efficient SAT-based proof search in intuitionistic propositional logic (2021). What rests on it is checked
+elsewhere: a countermodel or a trace goes with every claim.
 """
 
 from __future__ import annotations
@@ -38,6 +38,10 @@ class _Budget:
         self.conflicts = max_conflicts
         self.exhausted: str | None = None
 
+    def left(self) -> bool:
+        """Tell whether no search has met a limit yet."""
+        return self.exhausted is None
+
 
 def decide(problem: Entailment, *, max_sat_calls: int, max_conflicts: int) -> Search:
     """Decide a problem within so many calls of the solver and so many conflicts in all.
@@ -51,12 +55,10 @@ def decide(problem: Entailment, *, max_sat_calls: int, max_conflicts: int) -> Se
     searches = [_Prover(clauses, budget, rich=rich) for rich in (True, False)]
     turn = _FIRST_TURN
     winner: _Prover | None = None
-    while winner is None and budget.exhausted is None:
+    while winner is None and budget.left():
         for prover in searches:
-            if prover.run(turn):
+            if budget.left() and prover.run(turn):
                 winner = prover
-                break
-            if budget.exhausted:
                 break
         turn *= 2
     counts = {
@@ -76,7 +78,7 @@ def decide(problem: Entailment, *, max_sat_calls: int, max_conflicts: int) -> Se
 
 
 class _Prover:
-    """One search; when it has ended `worlds` is a countermodel (sets of variables as bits, the least first) or None."""
+    """One search; once ended, `worlds` is a countermodel (sets of variables as bits, least first) or None."""
 
     def __init__(self, clauses: Clauses, budget: _Budget, *, rich: bool) -> None:
         self.clauses = clauses
@@ -102,10 +104,10 @@ class _Prover:
         while self.solver.calls <= calls:
             root = self.ask([2 * self.goal + 1])
             if root is None:
-                return self.budget.exhausted is None
+                return self.budget.left()
             if self.complete(root):
                 return True
-            if self.budget.exhausted:
+            if not self.budget.left():
                 break
         return False
 
@@ -129,7 +131,7 @@ class _Prover:
         return world
 
     def complete(self, root: int) -> bool:
-        """Grow a countermodel from its root, newest world first. False: a clause was learned instead, start again."""
+        """Grow a countermodel from its root, newest world first. False: a clause was learned, start again."""
         worlds = [root]
         unfinished = [root]
         while unfinished:
@@ -139,11 +141,12 @@ class _Prover:
                 unfinished.pop()
                 continue
             a, b, _ = self.implications[i]
-            # The antecedent first, then large formulas before small ones: what is propagated stays out of the core.
+            # The antecedent first, then large formulas before small ones: what is propagated stays out of the
+            # core.
             inside = [2 * v for v in range(world.bit_length() - 1, -1, -1) if world >> v & 1]
             above = self.ask([2 * a, *inside, 2 * b + 1])
             if above is None:
-                if self.budget.exhausted is None:
+                if self.budget.left():
                     self.learn(i)
                 return False
             worlds.append(above)
@@ -152,7 +155,7 @@ class _Prover:
         return True
 
     def lacking(self, world: int, worlds: Sequence[int]) -> int | None:
-        """Return an implication (a => b) => c with c false at a world for want of a world above with a and not b."""
+        """Return a clause (a => b) => c, c false at the world, that lacks a world above with a and not b."""
         for i in self.order:
             if world & self.masks[i]:
                 continue

@@ -1,4 +1,4 @@
-"""What an engine's search came to: a claim and what shows it, or the budget that ran out; and what it spent."""
+"""What a search came to: a claim and what shows it, or the budget that ran out; and what it spent."""
 
 from __future__ import annotations
 

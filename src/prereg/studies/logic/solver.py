@@ -1,8 +1,9 @@
-"""An incremental SAT solver in plain Python: clause learning, assumptions, cores, budgets as counts of conflicts.
+"""An incremental SAT solver in plain Python: clause learning, assumptions, cores, budgets as counts.
 
-MiniSat's design (Een & Sorensson 2003): two watched literals, first unique implication points, activities with a
-heap, Luby restarts. Every decision gives a variable the same value, so models are rich or poor in true letters, and
-nothing depends on time, hashing or addresses: the same calls give the same models, cores and learned clauses everywhere.
+MiniSat's design (Een & Sorensson 2003): two watched literals, first unique implication points, activities
+with a heap, Luby restarts. Every decision gives a variable the same value, so models are rich or poor in true
+letters, and nothing depends on time, hashing or addresses: the same calls give the same models, cores and
+learned clauses everywhere.
 
 A literal is `2 * v` (variable v is true) or `2 * v + 1` (v is false).
 """
@@ -134,7 +135,7 @@ class Solver:
         return sorted(literal >> 1 for literal in self._trail if not literal & 1)
 
     def core(self) -> list[int]:
-        """Return assumptions that alone contradict the clauses, sorted; empty if the clauses do by themselves."""
+        """Return assumptions that alone contradict the clauses, sorted; none if the clauses do already."""
         return self._core
 
     def refutes(self, literals: Iterable[int]) -> bool:
@@ -276,7 +277,7 @@ class Solver:
         self._set(pivot ^ 1, clause if len(clause) > 1 else None)
 
     def _spare(self, literal: int, seen: set[int]) -> bool:
-        """Tell whether the reason of a literal holds nothing that the learned clause does not hold already."""
+        """Tell whether the reason of a literal holds nothing but what the learned clause holds already."""
         reason = self._reason[literal >> 1]
         if reason is None:
             return False

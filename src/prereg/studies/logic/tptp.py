@@ -1,7 +1,7 @@
 """A problem file of the TPTP language (propositional `fof`) read in one pass, without recursion.
 
-Grammar: Sutcliffe 2017, The TPTP problem library and associated infrastructure, and the published BNF. Chains of
-`&` and of `|` nest to the left; other connectives take exactly two sides. Read are the roles `axiom` and
+Grammar: Sutcliffe 2017, The TPTP problem library and associated infrastructure, and the published BNF. Chains
+of `&` and of `|` nest to the left; other connectives take exactly two sides. Read are the roles `axiom` and
 `conjecture`, exactly one conjecture. Whatever is beyond that is refused in one line, never guessed at.
 """
 
@@ -57,7 +57,7 @@ def parse_problem(data: bytes | str, name: str = "problem") -> Entailment:
 
 
 class _Parser:
-    """One pass over a text; `kind`, `token` and `start` are of the token ahead."""
+    """One pass over a text; `kind`, `ahead` and `start` are of the token ahead."""
 
     def __init__(self, text: str, name: str) -> None:
         self.text = text
@@ -77,7 +77,7 @@ class _Parser:
         if match is None:
             self.unreadable()
         self.kind = kind = match.lastgroup or ""
-        self.token = match[kind]
+        self.ahead = match[kind]
         self.start, self.end = match.span(kind)
 
     def unreadable(self) -> NoReturn:
@@ -95,13 +95,13 @@ class _Parser:
     def shown(self) -> str:
         if self.kind == "end":
             return "the end of the file"
-        return f"`{self.token}`" if len(self.token) <= 40 else f"`{self.token[:37]}...`"
+        return f"`{self.ahead}`" if len(self.ahead) <= 40 else f"`{self.ahead[:37]}...`"
 
-    def expect(self, token: str, where: str) -> None:
-        if self.token != token or self.kind != "mark":
-            if token in ")." and self.kind != "end":
-                self.fail(f"{self.shown()} where `{token}` should close {where}; are the brackets balanced?")
-            self.fail(f"`{token}` expected {where}, not {self.shown()}")
+    def expect(self, mark: str, where: str) -> None:
+        if self.ahead != mark or self.kind != "mark":
+            if mark in ")." and self.kind != "end":
+                self.fail(f"{self.shown()} where `{mark}` should close {where}; are the brackets balanced?")
+            self.fail(f"`{mark}` expected {where}, not {self.shown()}")
         self.advance()
 
     def problem(self) -> Entailment:
@@ -126,22 +126,22 @@ class _Parser:
         return Entailment(self.name.removesuffix(".p"), self.formulas, tuple(axioms), conjecture)
 
     def annotated(self) -> tuple[str, str, int]:
-        if self.token == "include" and self.kind == "word":
+        if self.ahead == "include" and self.kind == "word":
             self.fail("includes are not followed; put the formulas into the file")
-        if self.token in _OTHER_FORMS:
-            self.fail(f"`{self.token}` is not read, only `fof`")
-        if self.token != "fof" or self.kind != "word":
+        if self.ahead in _OTHER_FORMS:
+            self.fail(f"`{self.ahead}` is not read, only `fof`")
+        if self.ahead != "fof" or self.kind != "word":
             self.fail(f"`fof(` expected at the start of a formula, not {self.shown()}")
         self.advance()
         self.expect("(", "after `fof`")
         if self.kind not in ("word", "quoted", "number"):
             self.fail(f"a name expected, not {self.shown()}")
-        name = self.token
+        name = self.ahead
         if self.kind == "quoted":
             name = _unquoted(name)
         self.advance()
         self.expect(",", "after the name of a formula")
-        role = self.token
+        role = self.ahead
         if self.kind != "word" or role not in _ROLES:
             meant = nearest(role, _ROLES)
             hint = f"did you mean `{meant}`?" if meant else "`axiom` or `conjecture` expected"
@@ -149,7 +149,7 @@ class _Parser:
         self.advance()
         self.expect(",", "after the role")
         formula = self.formula()
-        if self.token == "," and self.kind == "mark":
+        if self.ahead == "," and self.kind == "mark":
             self.fail("annotations after a formula are not read")
         self.expect(")", "the formula")
         self.expect(".", "the formula")
@@ -168,12 +168,12 @@ class _Parser:
         depth = 0
         while True:
             # A unit is expected here.
-            if self.token == "~" and self.kind == "connective":
+            if self.ahead == "~" and self.kind == "connective":
                 negations += 1
                 self.deep(depth + negations)
                 self.advance()
                 continue
-            if self.token == _OPEN and self.kind == "mark":
+            if self.ahead == _OPEN and self.kind == "mark":
                 stack.append((left, connective, negations))
                 depth += negations + 1
                 self.deep(depth)
@@ -193,7 +193,7 @@ class _Parser:
                     break
                 if not stack:
                     return left
-                if self.token != ")" or self.kind != "mark":
+                if self.ahead != ")" or self.kind != "mark":
                     self.after_unit()
                 self.advance()
                 unit = left
@@ -202,7 +202,7 @@ class _Parser:
 
     def following(self, before: str) -> str:
         """Take the connective ahead; `before` is the one already used between these brackets."""
-        token = self.token
+        token = self.ahead
         if token not in _CONNECTIVES:
             self.fail(f"{self.shown()} cannot stand between two formulas")
         if before and (token != before or token not in (AND, OR)):
@@ -215,24 +215,24 @@ class _Parser:
             self.fail(f"nested deeper than {MAX_DEPTH} levels")
 
     def atom(self) -> int:
-        at, kind, token = self.start, self.kind, self.token
+        at, kind, word = self.start, self.kind, self.ahead
         if kind == "constant":
-            if token not in ("$true", "$false"):
+            if word not in ("$true", "$false"):
                 self.fail(f"unknown constant {self.shown()}; `$true` and `$false` are read")
-            formula = self.formulas.constant(token == "$true")
+            formula = self.formulas.constant(word == "$true")
         elif kind in ("word", "quoted"):
-            formula = self.formulas.letter(_unquoted(token) if kind == "quoted" else token)
+            formula = self.formulas.letter(_unquoted(word) if kind == "quoted" else word)
         elif kind in ("term", "number"):
             self.fail(f"{self.shown()} is first-order; only propositional formulas are read")
         else:
             self.fail(f"a formula expected, not {self.shown()}; are the brackets balanced?")
         self.advance()
-        if self.token == "(" or self.kind == "term":
-            self.fail(f"`{token}` has terms; only propositional formulas are read", at)
+        if self.ahead == "(" or self.kind == "term":
+            self.fail(f"`{word}` has terms; only propositional formulas are read", at)
         return formula
 
     def after_unit(self) -> NoReturn:
-        if self.kind == "end" or self.token in (".", ","):
+        if self.kind == "end" or self.ahead in (".", ","):
             self.fail(f"a bracket is still open at {self.shown()}")
         self.fail(f"a connective or `)` expected, not {self.shown()}")
 

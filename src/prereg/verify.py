@@ -1,0 +1,454 @@
+"""Does everything still say what was promised, and does the ledger follow from it?  One numbered procedure.
+
+For every registration, in this order:
+
+ 1. registration   its format, both digests, its shape, its place, and every byte as this format writes it
+ 2. parts          the built-in rules and metric kinds have the versions that were registered
+ 3. protocol       the protocol beside it says the same (edits of layout or comments are cosmetic)
+ 4. data           the record files are those registered, byte for byte; absent is unchecked
+ 5. resolution     columns, factors, units, split and streams come out of the records as registered
+ 6. ledger         its format, both digests, its shape, every byte
+ 7. binding        the ledger is of this registration and of these record files
+ 8. predictions    every prediction is there once, in order, as registered, and no other one
+ 9. verdicts       verdicts, reasons, surprises, counts and headline follow from the recorded numbers
+10. tables         the tables beside the ledger have the digests in it
+11. attempts       their chain and witnesses are whole, and they saw this registration and wrote this ledger
+12. amendments     its parent is here, and one registration of the id is current
+13. rerun          (when asked for) the records give the same content and tables, byte for byte
+14. history        the registration was committed before any result
+15. signature      somebody who is allowed signed it
+16. time stamp     an imported token shows that it existed
+
+and for the project: results without a registration, and files that history holds and the folder does not.
+
+Nothing is written, no code in any file is run, no path outside the project is followed, no network is used.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from prereg import attempts, canonical, formats, ledger, manifest, order, registration, rejudge, run
+from prereg.check import legs_below
+from prereg.differences import changes
+from prereg.errors import IntegrityError, MissingError, Place, PreregError, Problem
+from prereg.git import checkout
+from prereg.lock import known_parts, sources
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from pathlib import Path
+
+    from prereg.analysis import Analysis
+    from prereg.attempts import Attempt
+    from prereg.ledger import Ledger
+    from prereg.order import State, Trust
+    from prereg.project import Project
+    from prereg.registration import Registration
+
+CHECKS = (
+    *("registration", "parts", "protocol", "data", "resolution", "ledger", "binding", "predictions", "verdicts"),
+    *("tables", "attempts", "amendments", "rerun", "history", "signature", "time stamp"),
+)
+_MOST_BYTES = 2 * 1024**3
+_MOST_SAID = 8
+
+
+@dataclass(frozen=True)
+class Check:
+    """One step of the procedure and what came of it."""
+
+    number: int
+    name: str
+    state: State
+    detail: str
+
+
+@dataclass
+class Verified:
+    """What came of one registration (or of the project, whose digest is None)."""
+
+    id: str
+    digest: str | None
+    name: str
+    checks: list[Check] = field(default_factory=list)
+
+    def note(self, name: str, state: State, detail: str = "") -> None:
+        """One more check."""
+        number = CHECKS.index(name) + 1 if name in CHECKS else 0
+        self.checks.append(Check(number, name, state, detail))
+
+    def fails(self) -> bool:
+        """Whether a check failed."""
+        return any(check.state == "FAILED" for check in self.checks)
+
+
+@dataclass(frozen=True)
+class Options:
+    """What is asked for."""
+
+    require_data: bool = False
+    allow_unrun: bool = False
+    rerun: bool = False
+    jobs: int = 1
+    trust: Trust = order.Trust()
+
+
+def exit_code(found: Sequence[Verified]) -> int:
+    """3 where anything failed, else 4 where something that was asked for is missing, else 0."""
+    states = {check.state for one in found for check in one.checks}
+    return IntegrityError.exit_code if "FAILED" in states else MissingError.exit_code if "missing" in states else 0
+
+
+def verify(
+    project: Project,
+    ids: Sequence[str] = (),
+    options: Options | None = None,
+    stage: Callable[[str], None] = lambda _: None,
+) -> list[Verified]:
+    """Check registrations and all that hangs on them, all of them without ids.
+
+    Raises:
+        MissingError: where there is nothing under an id, or nothing at all.
+
+    """
+    asked = options or Options()
+    known = _ids(project)
+    for name in ids:
+        if name not in known:
+            registration.of_id(project, name)  # says what is near
+    if not known:
+        raise MissingError("nothing is registered here: registrations/ is empty or missing")
+    git = checkout(project.root)
+    out = []
+    for name in ids or known:
+        stage(name)
+        out += _of_id(project, name, asked, git)
+    whole = Verified("project", None, ".")
+    layer = order.removed(project, git, list(ids))
+    whole.note(layer.name, layer.state, layer.detail)
+    return [*out, whole]
+
+
+def _ids(project: Project) -> list[str]:
+    """Ids with registrations or with results, so that what lost its registration is seen."""
+    found = set()
+    for top in ("registrations", "results"):
+        folder = project.root / top
+        if folder.is_dir():
+            found |= {p.name for p in folder.iterdir() if p.is_dir() and any(p.rglob("*.json"))}
+    return sorted(found)
+
+
+def _of_id(project: Project, name: str, asked: Options, git: Any) -> list[Verified]:
+    folder = project.registrations(name)
+    out = []
+    read: list[tuple[Verified, Registration]] = []
+    for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
+        one = Verified(name, None, f"registrations/{name}/{path.name}")
+        out.append(one)
+        try:
+            registered = registration.read(path, project.name_of(path))
+        except PreregError as error:
+            one.note("registration", "FAILED", _said(error.problems))
+            continue
+        one.digest = registered.digest
+        one.note("registration", "ok", registered.digest)
+        read.append((one, registered))
+    known = [r for _, r in read]
+    made, damaged = attempts.readable(project, name)
+    for one, registered in read:
+        _one(one, _Facts(project, registered, known, made, damaged), asked, git)
+    lost = _without_registration(project, name, {r.digest for r in known}, made)
+    if lost and not any(one.fails() for one in out if one.digest is None):
+        orphans = Verified(name, None, f"results/{name}")
+        orphans.note("registration", "FAILED", "; ".join(lost[:_MOST_SAID]))
+        out.append(orphans)
+    return out
+
+
+def _without_registration(project: Project, name: str, known: set[str], made: Sequence[Attempt]) -> list[str]:
+    """Results, attempts and witnesses of registrations that are not here."""
+    short = {digest[:12] for digest in known}
+    folder = project.results(name)
+    out = [
+        f"results/{name}/{p.name} has no registration"
+        for p in (sorted(folder.iterdir()) if folder.is_dir() else [])
+        if p.is_dir() and p.name != "attempts" and p.name not in short and (p / "ledger.json").exists()
+    ]
+    named = {a.start["registration"] for a in made}
+    named |= {w.registration for w in attempts.witnesses(project, name)[0]}
+    out += [f"the registration {d[:12]}… that was run is gone" for d in sorted(named - known)]
+    return out
+
+
+@dataclass
+class _Facts:
+    """What the checks of one registration look at, and what they found out on the way."""
+
+    project: Project
+    registered: Registration
+    known: Sequence[Registration]
+    made: Sequence[Attempt]
+    damaged: Sequence[Problem]
+    analysis: Analysis | None = None
+    stored: Ledger | None = None
+
+    @property
+    def folder(self) -> Path:
+        return self.project.results(self.registered.id) / self.registered.short
+
+    @property
+    def superseded_by(self) -> str | None:
+        for other in self.known:
+            amends = other.content.get("amends")
+            if amends is not None and amends["digest"] == self.registered.digest:
+                return other.short
+        return None
+
+
+def _one(one: Verified, facts: _Facts, asked: Options, git: Any) -> None:
+    steps: list[tuple[str, Callable[[_Facts, Options], tuple[State, str]]]] = [
+        ("parts", _parts),
+        ("protocol", _protocol),
+        ("data", _data),
+        ("resolution", _resolution),
+        ("ledger", _ledger),
+        ("binding", _binding),
+        ("predictions", _predictions),
+        ("verdicts", _verdicts),
+        ("tables", _tables),
+        ("attempts", _attempts),
+        ("amendments", _amendments),
+    ]
+    if asked.rerun:
+        steps.append(("rerun", _rerun))
+    for name, step in steps:
+        try:
+            state, detail = step(facts, asked)
+        except PreregError as error:
+            state, detail = "FAILED", _said(error.problems)
+        one.note(name, state, detail)
+        if name == "data" and state != "ok":
+            facts.analysis = None
+    for layer in order.layers(facts.project, facts.registered, asked.trust, git):
+        one.note(layer.name, layer.state, layer.detail)
+
+
+def _said(problems: Sequence[Problem]) -> str:
+    more = f"; and {len(problems) - _MOST_SAID} more" if len(problems) > _MOST_SAID else ""
+    return "; ".join(map(str, problems[:_MOST_SAID])) + more
+
+
+def _listed(problems: Sequence[str]) -> str:
+    return _said([Problem(p) for p in problems])
+
+
+def _parts(facts: _Facts, _: Options) -> tuple[State, str]:
+    known_parts(facts.registered)
+    return "ok", ""
+
+
+def _protocol(facts: _Facts, _: Options) -> tuple[State, str]:
+    by = facts.superseded_by
+    if by is not None:
+        return "unchecked", f"superseded by {by}: the protocol says what that one says"
+    notes = run.drift(facts.project, facts.registered)
+    if not notes:
+        return "ok", "byte for byte as it was locked"
+    return ("unchecked" if "gone" in notes[0] else "cosmetic"), notes[0]
+
+
+def _data(facts: _Facts, asked: Options) -> tuple[State, str]:
+    entries = facts.registered.content["data"]["files"]
+    try:
+        manifest.verify(facts.project, entries)
+    except MissingError as error:
+        return ("missing" if asked.require_data else "unchecked"), _said(error.problems)
+    facts.analysis = None
+    return "ok", f"{len(entries)} file{'s' * (len(entries) != 1)} byte for byte"
+
+
+def _has_data(facts: _Facts) -> bool:
+    try:
+        manifest.verify(facts.project, facts.registered.content["data"]["files"])
+    except PreregError:
+        return False
+    return True
+
+
+def _resolution(facts: _Facts, asked: Options) -> tuple[State, str]:
+    if not _has_data(facts):
+        return _absent(asked)
+    analysis = run.analysis_of(facts.project, facts.registered)
+    run.as_registered(facts.registered, analysis)
+    facts.analysis = analysis
+    return "ok", "columns, factors, units, split and streams"
+
+
+def _absent(asked: Options) -> tuple[State, str]:
+    return ("missing" if asked.require_data else "unchecked"), "needs the registered records"
+
+
+def _finished(facts: _Facts) -> list[Attempt]:
+    digest = facts.registered.digest
+    return [
+        a
+        for a in facts.made
+        if a.start["registration"] == digest and a.outcome in ("written", "reproduced")
+    ]
+
+
+def _ledger(facts: _Facts, asked: Options) -> tuple[State, str]:
+    path = facts.folder / "ledger.json"
+    name = facts.project.name_of(path)
+    if not path.exists():
+        if _finished(facts):
+            raise IntegrityError(Problem("the ledger that an attempt wrote is gone", Place(name)))
+        if facts.superseded_by is not None or asked.allow_unrun:
+            return "unchecked", "never run"
+        return "missing", f"{name}: no ledger, it was never run (prereg run, or --allow-unrun)"
+    facts.stored = ledger.read(path, name)
+    return "ok", facts.stored.digest
+
+
+_UNREAD: tuple[State, str] = ("unchecked", "there is no ledger to look at")
+
+
+def _binding(facts: _Facts, _: Options) -> tuple[State, str]:
+    if facts.stored is None:
+        return _UNREAD
+    place, registered = Place(facts.stored.name), facts.registered
+    content = facts.stored.content
+    bound = content["registration"]
+    if bound["digest"] != registered.digest or bound["id"] != registered.id:
+        raise IntegrityError(Problem(f"a ledger of {bound['id']} {bound['digest'][:12]}…", place))
+    if content["data"]["files"] != registered.content["data"]["files"]:
+        raise IntegrityError(Problem("its record files are not the registered ones", place))
+    return "ok", ""
+
+
+def _predictions(facts: _Facts, _: Options) -> tuple[State, str]:
+    if facts.stored is None:
+        return _UNREAD
+    found = rejudge.one_each(facts.registered, facts.stored.content)
+    if found:
+        return "FAILED", f"{facts.stored.name}: {_listed(found)}"
+    return "ok", f"{len(facts.stored.content['predictions'])} once each, in order"
+
+
+def _verdicts(facts: _Facts, asked: Options) -> tuple[State, str]:
+    if facts.stored is None:
+        return _UNREAD
+    if _predictions(facts, asked)[0] != "ok":
+        return "unchecked", "its predictions are not those registered"
+    found = rejudge.rejudge(facts.registered, facts.stored.content)
+    problems = found.problems + _against_plan(facts)
+    if problems:
+        return "FAILED", f"{facts.stored.name}: {_listed(problems)}"
+    if found.unchecked:
+        return "unchecked", f"as the ledger says, the others follow: {_listed(found.unchecked)}"
+    return "ok", "follow from the recorded numbers"
+
+
+def _against_plan(facts: _Facts) -> list[str]:
+    """What the records tell without any estimate: who is a guard, and how many legs a claim has."""
+    if facts.analysis is None or facts.stored is None:
+        return []
+    out = []
+    for plan, entry in zip(facts.analysis.plan.predictions, facts.stored.content["predictions"], strict=True):
+        if plan.claim.guard != entry["guard"]:
+            out.append(f"predictions[{plan.id}].guard: the claim says {plan.claim.guard}")
+        wanted = None if plan.claim.simple else legs_below(plan.claim.root)
+        legs = entry.get("legs")
+        if legs is not None and wanted is not None and len(legs) != wanted:
+            out.append(f"predictions[{plan.id}].legs: the claim has {wanted}, the ledger {len(legs)}")
+    return out
+
+
+def _tables(facts: _Facts, _: Options) -> tuple[State, str]:
+    if facts.stored is None:
+        return _UNREAD
+    lost, problems = [], []
+    for table in facts.stored.content["tables"]:
+        path = facts.folder / table["name"]
+        name = facts.project.name_of(path)
+        try:
+            data = formats.read_bytes(path, name, _MOST_BYTES)
+        except MissingError:
+            lost.append(name)
+            continue
+        if hashlib.sha256(data).hexdigest() != table["sha256"] or data.count(b"\n") - 1 != table["rows"]:
+            problems.append(Problem("not the table that the ledger was written with", Place(name)))
+    if problems:
+        raise IntegrityError(*problems)
+    if lost:
+        return "missing", f"{', '.join(lost)}: no such file; a run writes it again"
+    return "ok", ", ".join(t["name"] for t in facts.stored.content["tables"])
+
+
+def _attempts(facts: _Facts, _: Options) -> tuple[State, str]:
+    registered, stored = facts.registered, facts.stored
+    problems = [*facts.damaged, *attempts.problems(facts.project, registered.id, facts.made)]
+    mine = [a for a in facts.made if a.start["registration"] == registered.digest]
+    for a in mine:
+        place = Place(facts.project.name_of(a.path))
+        if a.start["registration_sha256"] != registered.sha256:
+            problems.append(Problem("it started with another file of the registration", place))
+        end = a.end or {}
+        if a.outcome not in ("written", "reproduced"):
+            continue
+        if stored is None:
+            continue  # told at the ledger
+        if end.get("ledger") != stored.digest or end.get("counts") != stored.content["counts"]:
+            problems.append(Problem("it came to another ledger than the one here", place))
+        elif end.get("ledger_sha256") != stored.sha256:
+            problems.append(Problem("the circumstances in the ledger are not those that it saw", place))
+        tables = [{"name": t["name"], "sha256": t["sha256"]} for t in stored.content["tables"]]
+        if end.get("tables") != tables:
+            problems.append(Problem("it came to other tables than those of the ledger", place))
+    if stored is not None and not mine:
+        problems.append(Problem("no attempt wrote this ledger", Place(stored.name)))
+    if problems:
+        raise IntegrityError(*dict.fromkeys(problems))
+    ends: dict[str, int] = {}
+    for a in mine:
+        ends[a.outcome] = ends.get(a.outcome, 0) + 1
+    told = ", ".join(f"{count} {outcome}" for outcome, count in ends.items()) or "none"
+    if stored is not None and not _finished(facts):
+        return "unchecked", f"{told}: no finished attempt names this ledger (prereg run reproduces it)"
+    return "ok", told
+
+
+def _amendments(facts: _Facts, _: Options) -> tuple[State, str]:
+    registered = facts.registered
+    amends = registered.content.get("amends")
+    if amends is not None and amends["digest"] not in {r.digest for r in facts.known}:
+        raise IntegrityError(
+            Problem(f"the registration {amends['digest'][:12]}… that it amends is gone", registered.place)
+        )
+    registration.current(facts.project, registered.id)
+    by = facts.superseded_by
+    if by is not None:
+        return "ok", f"superseded by {by}"
+    return "ok", "current" if amends is None else f"current; amends {amends['digest'][:12]}…"
+
+
+def _rerun(facts: _Facts, asked: Options) -> tuple[State, str]:
+    if facts.stored is None:
+        return _UNREAD
+    if facts.analysis is None:
+        return _absent(asked) if not _has_data(facts) else ("unchecked", "the records do not resolve as registered")
+    content, tables = run.computed(facts.registered, facts.analysis, asked.jobs)
+    manifest.verify(facts.project, facts.registered.content["data"]["files"])
+    if canonical.canonical(content) != canonical.canonical(facts.stored.content):
+        found = [str(change) for change in changes(facts.stored.content, content)]
+        return "FAILED", f"{facts.stored.name}: not reproduced: {_listed(found)}"
+    for name, data in tables.items():
+        path = facts.folder / name
+        if formats.read_bytes(path, facts.project.name_of(path), _MOST_BYTES) != data:
+            return "FAILED", f"{facts.project.name_of(path)}: not reproduced"
+    changed = facts.stored.envelope["sources"] != sources()
+    return "ok", "reproduced, byte for byte" + ("; the sources of prereg have changed since" if changed else "")
