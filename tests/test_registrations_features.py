@@ -27,6 +27,7 @@ resampling: {resamples: 200, seed: 0}
 predictions:
   ahead: {claim: "right[d] > right[a]"}
 """
+HEAD = STUDY.partition("metrics:")[0]
 
 
 def runs():
@@ -74,7 +75,12 @@ def votes(rng):
                     "score": rng.choice(["0.25", "0.5", "0.75"]),
                     "word": rng.choice("xxy"),
                 }
-                yield {"run": run, "item": f"i{i:02}", "k": k, **{c: "" if rng.random() < 0.2 else v for c, v in cell.items()}}
+                yield {
+                    "run": run,
+                    "item": f"i{i:02}",
+                    "k": k,
+                    **{c: "" if rng.random() < 0.2 else v for c, v in cell.items()},
+                }
 
 
 def slowly(how, column, cells):
@@ -108,7 +114,10 @@ def test_reduced_samples_against_a_slow_computation(tmp_path, how, seed):
         for r in sorted(rows, key=lambda r: r["k"]):
             if r["run"] == run:
                 units.setdefault(r["item"], []).append(r)
-        value = {c: [slowly(how, c, [r[c] for r in samples]) for samples in units.values()] for c in ("ok", "score", "word")}
+        value = {
+            c: [slowly(how, c, [r[c] for r in samples]) for samples in units.values()]
+            for c in ("ok", "score", "word")
+        }
         ok = [Fraction(v == "true") if isinstance(v, str) else v for v in value["ok"] if v is not None]
         scores = [Fraction(v) for v in value["score"] if v is not None]
         expected = {
@@ -122,7 +131,7 @@ def test_reduced_samples_against_a_slow_computation(tmp_path, how, seed):
 def test_a_tied_vote_is_missing_and_leaves_the_metric_undefined(tmp_path):
     rows = [{"run": "p", "item": "i", "k": k, "ok": k == 0} for k in (0, 1)]
     rows += [{"run": "p", "item": "j", "k": k, "ok": True} for k in (0, 1)]
-    protocol = STUDY.split("metrics:")[0].replace("unit: item", "unit: item, sample: k, samples: majority") + (
+    protocol = HEAD.replace("unit: item", "unit: item, sample: k, samples: majority") + (
         "metrics:\n  all_votes: {rate: ok}\n  clear_votes: {rate: ok, among: defined(ok)}\n"
         "predictions:\n  p: {claim: 'all_votes[p] > 0.4', evidence: point, anticipate: failed}\n"
         "  q: {claim: 'clear_votes[p] > 0.4', evidence: point}\n"
@@ -134,12 +143,29 @@ def test_a_tied_vote_is_missing_and_leaves_the_metric_undefined(tmp_path):
 
 def test_a_gate_withdraws_the_reduced_answer(tmp_path):
     # scores 0.2, 0.4, 0.9: their mean is 0.5; one of the three samples alone would pass 0.6
-    rows = [{"run": "p", "item": f"i{i}", "k": k, "s": s, "answered": True} for i in range(4) for k, s in enumerate((0.2, 0.4, 0.9))]
-    protocol = STUDY.split("metrics:")[0].replace("unit: item", "unit: item, sample: k, samples: mean") + (
+    rows = [
+        {"run": "p", "item": f"i{i}", "k": k, "s": s, "answered": True}
+        for i in range(4)
+        for k, s in enumerate((0.2, 0.4, 0.9))
+    ]
+    protocol = HEAD.replace("unit: item", "unit: item, sample: k, samples: mean") + (
         "policies: {gate: {score: s, at_least: [0.5, 0.6]}}\nmetrics: {kept: {mean: answered}}\n"
         "predictions: {p: {claim: 'kept[p, 0.5] == 1 and kept[p, 0.6] == 0', evidence: point}}\n"
     )
     assert judged(tmp_path, protocol, rows).verdicts == {"p": "held"}
+
+
+def test_degenerate_policies_of_mean_answers(tmp_path):
+    rows = [
+        {"run": "p", "item": f"i{i}", "k": k, "s": 0.9, "answered": k < 1} for i in range(4) for k in range(4)
+    ]
+    protocol = HEAD.replace("unit: item", "unit: item, sample: k, samples: mean") + (
+        "policies: {degenerate: [always, never], gate: {score: s, at_least: [none, 0.95]}}\n"
+        "metrics: {kept: {mean: answered}, left: {mean: 1 - answered}}\n"
+        "predictions: {p: {claim: 'kept[p, none] == 0.25 and kept[p, 0.95] == 0', evidence: point},\n"
+        "  q: {claim: 'kept[always] == 1 and kept[never] == 0 and left[never] == 1', evidence: point}}\n"
+    )
+    assert judged(tmp_path, protocol, rows).verdicts == {"p": "held", "q": "held"}
 
 
 # -- gates by coverage -------------------------------------------------------------------------------------
@@ -157,11 +183,17 @@ def covered(scores, share):
 def test_gate_by_coverage_against_a_slow_computation(tmp_path, seed):
     rng = random.Random(seed)
     rows = [
-        {"run": run, "item": f"i{i:02}", "half": "uv"[i % 2], "answered": True, "score": "" if rng.random() < 0.2 else rng.randint(0, 4) / 4}
+        {
+            "run": run,
+            "item": f"i{i:02}",
+            "half": "uv"[i % 2],
+            "answered": True,
+            "score": "" if rng.random() < 0.2 else rng.randint(0, 4) / 4,
+        }
         for run in "pq"
         for i in range(30)
     ]
-    protocol = STUDY.split("metrics:")[0] + (
+    protocol = HEAD + (
         "split: {column: half}\npolicies: {gate: {score: score, coverage: [none, 0.2, 0.5, 0.85, 1]}}\n"
         "metrics: {kept_u: {rate: answered, part: u}, kept_v: {rate: answered, part: v}}\n"
         "predictions: {p: {claim: 'min(kept_u[gate=0.5]) >= 0.5', evidence: point}}\n"
@@ -170,7 +202,9 @@ def test_gate_by_coverage_against_a_slow_computation(tmp_path, seed):
     assert found.verdicts == {"p": "held"}
     for run in "pq":
         for half in "uv":
-            scores = [None if r["score"] == "" else r["score"] for r in rows if (r["run"], r["half"]) == (run, half)]
+            scores = [
+                None if r["score"] == "" else r["score"] for r in rows if (r["run"], r["half"]) == (run, half)
+            ]
             for share in ("0.2", "0.5", "0.85", "1"):
                 want = covered(scores, share) / len(scores)
                 assert found.value(f"kept_{half}", run=run, gate=share) == pytest.approx(want)
@@ -179,7 +213,9 @@ def test_gate_by_coverage_against_a_slow_computation(tmp_path, seed):
 
 
 def test_several_gates_side_by_side(tmp_path):
-    gates = "policies:\n  gate:\n    - {score: score, coverage: [0.5]}\n    - {score: 1 - score, at_least: [0.5]}"
+    gates = (
+        "policies:\n  gate:\n    - {score: score, coverage: [0.5]}\n    - {score: 1 - score, at_least: [0.5]}"
+    )
     predictions = (
         "  halves: {claim: 'kept[run=a, score=score, gate=0.5] == 0.5 and kept[run=a, score=\"1 - score\", gate=0.5] == 0.6', evidence: point}\n"
         "  by-score: {claim: 'max(kept, over=[run, gate])[\"1 - score\"] > max(kept[score=score])', evidence: point}\n"
@@ -241,7 +277,8 @@ def test_a_metric_without_the_factor_of_the_exclusion_stays(tmp_path):
 )
 def test_condition_that_can_exclude_nothing_clearly_is_refused(tmp_path, condition, message):
     (told,) = problems(tmp_path, study(f"policies: {{exclude: {condition}}}"), runs())
-    assert told.startswith("protocol.yaml:12:21: ") and message in told
+    assert told.startswith("protocol.yaml:12:21: ")
+    assert message in told
 
 
 def test_an_undefined_condition_may_say_what_it_counts_as(tmp_path):
@@ -262,7 +299,12 @@ def told(rules, **verdicts):
 
 
 def test_the_first_outcome_that_applies_is_the_headline():
-    rules = [("held(a, b)", "both"), ("held(a) or held(b)", "one"), ('falsified("c-d")', "worse"), ("not surprise(a)", "?")]
+    rules = [
+        ("held(a, b)", "both"),
+        ("held(a) or held(b)", "one"),
+        ('falsified("c-d")', "worse"),
+        ("not surprise(a)", "?"),
+    ]
     assert told(rules, a="held", b="held", c_d="falsified") == "both"
     assert told(rules, a="failed", b="held", c_d="falsified") == "one"
     assert told(rules, a="failed", b="failed", c_d="falsified") == "worse"
@@ -270,7 +312,11 @@ def test_the_first_outcome_that_applies_is_the_headline():
 
 
 def test_outcomes_may_count_verdicts():
-    rules = [("held(a) + held(b) + held('c-d') >= 2", "most"), ("falsified(a) == falsified(b)", "alike"), ("true", "else")]
+    rules = [
+        ("held(a) + held(b) + held('c-d') >= 2", "most"),
+        ("falsified(a) == falsified(b)", "alike"),
+        ("true", "else"),
+    ]
     assert told(rules, a="held", b="failed", c_d="held") == "most"
     assert told(rules, a="held", b="failed", c_d="failed") == "alike"
     assert told(rules, a="held", b="falsified", c_d="failed") == "else"
@@ -295,7 +341,9 @@ def outcomes(*rules):
 
 def test_uncovered_verdicts_are_warned_of_and_an_uncovered_run_has_no_headline(tmp_path):
     protocol = study() + outcomes(("falsified(ahead)", "worse"))
-    assert warned(tmp_path, protocol, runs()) == ["protocol.yaml:13:3: warning: no outcome covers: ahead held"]
+    assert warned(tmp_path, protocol, runs()) == [
+        "protocol.yaml:13:3: warning: no outcome covers: ahead held"
+    ]
     assert judged(tmp_path, protocol, runs()).headline is None
 
 
@@ -311,7 +359,9 @@ def test_uncovered_verdicts_are_warned_of_and_an_uncovered_run_has_no_headline(t
 )
 def test_condition_of_an_outcome_that_cannot_be_read(tmp_path, when, message):
     found = problems(tmp_path, study() + outcomes(("held(ahead)", "yes"), (when, "no")), runs())
-    assert len(found) == 1 and message in found[0] and found[0].startswith("protocol.yaml:14:")
+    (told,) = found
+    assert message in told
+    assert told.startswith("protocol.yaml:14:")
 
 
 def test_a_gate_that_is_not_held_voids_the_study(tmp_path):
@@ -326,7 +376,9 @@ def test_a_gate_that_is_not_held_voids_the_study(tmp_path):
 
 def test_variants_of_everything_that_may_vary(tmp_path):
     rows = [{**r, "k": k, "correct": r["correct"] and k == 0} for r in runs() for k in (0, 1, 2)]
-    protocol = study().replace("unit: item", "unit: item, sample: k, samples: first") + """\
+    protocol = (
+        study().replace("unit: item", "unit: item, sample: k, samples: first")
+        + """\
   spread: {claim: gap > 0.5, evidence: point, anticipate: open}
 let: {gap: max(right) - min(right)}
 variants:
@@ -337,15 +389,22 @@ variants:
   middle:  {let: {gap: "right[c] - right[b]"}}
   reliable: {exclude: broken > 0.2 or right < 0.3}
 """
+    )
     found = judged(tmp_path, protocol, rows)
     # right: 10, 20, 25, 35 of 40; without the weak ten: 0, 10, 15, 25 of 30
     assert found.verdicts == {"ahead": "held", "spread": "held"}
     assert found.variant("votes") == {"ahead": "held", "spread": "held"}
-    assert found.variant("strict") == {"ahead": "failed (contrary)", "spread": "falsified"}  # nobody is right thrice
+    assert found.variant("strict") == {
+        "ahead": "failed (contrary)",
+        "spread": "falsified",
+    }  # nobody is right thrice
     assert found.variant("strong") == {"ahead": "held", "spread": "held"}
     assert found.variant("lenient") == {"ahead": "held", "spread": "held"}
     assert found.variant("middle") == {"ahead": "held", "spread": "falsified"}
-    assert found.variant("reliable") == {"ahead": "failed (undefined)", "spread": "falsified"}  # c and d: 10 of 40
+    assert found.variant("reliable") == {
+        "ahead": "failed (undefined)",
+        "spread": "falsified",
+    }  # c and d: 10 of 40
     by_name = {v["name"]: {p["id"]: p for p in v["predictions"]} for v in found.content["variants"]}
     assert by_name["strong"]["spread"]["left"] == pytest.approx(25 / 30)
     assert by_name["middle"]["spread"]["left"] == pytest.approx(5 / 40)
@@ -381,7 +440,8 @@ def test_problem_of_a_variant_is_told_where_it_stands(tmp_path, variant, place, 
 def test_agree_names_a_variant(tmp_path):
     text = study("variants: {strong: {where: not weak}}").replace('right[a]"}', 'right[a]", agree: stong}')
     (told,) = problems(tmp_path, text, runs())
-    assert "unknown variant `stong`; did you mean `strong`?" in told and told.startswith("protocol.yaml:11:")
+    assert "unknown variant `stong`; did you mean `strong`?" in told
+    assert told.startswith("protocol.yaml:11:")
 
 
 # -- one prediction for each value -------------------------------------------------------------------------
@@ -411,7 +471,11 @@ def each(lines):
 
 def test_each_names_and_families(tmp_path):
     rows = [{**r, "run": {"a": "a-1", "b": 'b "x"', "c": "not", "d": "d"}[r["run"]]} for r in runs()]
-    protocol = each(["each: {run: [a-1, 'b \"x\"', not], bar: [0.1, 0.2]}", "claim: right[$run] > $bar"]).replace('"right[d] > right[a]"', "'right[d] > right[\"a-1\"]'")
+    protocol = (
+        each(["each: {run: [a-1, 'b \"x\"', not], bar: [0.1, 0.2]}", "claim: right[$run] > $bar"])
+        .replace('"right[d] > right[a]"', "'right[d] > right[\"a-1\"]'")
+        .replace("resamples: 200", "resamples: 400")
+    )
     found = judged(tmp_path, protocol, rows)
     assert list(found.verdicts)[1:] == [
         "p[a-1, 0.1]", "p[a-1, 0.2]", 'p[b "x", 0.1]', 'p[b "x", 0.2]', "p[not, 0.1]", "p[not, 0.2]",
@@ -429,7 +493,10 @@ def test_each_names_and_families(tmp_path):
         (["each: run", "claim: right[$run] > 0.1", "family: f"], {"f": 4}),
         (["each: run", "claim: right[$run] > 0.1", "evidence: exact"], {"p": 4}),
         (["each: run", "claim: right[$run] > 0.1", "evidence: point"], {None: 4}),
-        (["each: {run: [a, b], bar: [0.1, 0.2]}", "claim: right[$run] > $bar", "family: of_$run"], {"of_a": 2, "of_b": 2}),
+        (
+            ["each: {run: [a, b], bar: [0.1, 0.2]}", "claim: right[$run] > $bar", "family: of_$run"],
+            {"of_a": 2, "of_b": 2},
+        ),
     ],
 )
 def test_family_of_each(tmp_path, lines, families):
@@ -458,7 +525,10 @@ def test_given_all_of_each(tmp_path):
         (["claim: right[$run] > 0.1"], "`each` does not say what `$run` stands for"),
         (["claim: right[a] > 0.1", "family: none"], "`none` only opts out of the family of `each`"),
         (["claim: right[a] > 0.1", "family: $run"], "`each` does not say what `$run` stands for"),
-        (["each: {x: ['a', 'a, b'], run: ['b, a', 'a']}", "claim: right[$run] > 0 and $x > 0"], "two combinations of values read the same"),
+        (
+            ["each: {x: ['a', 'a, b'], run: ['b, a', 'a']}", "claim: right[$run] > 0 and $x > 0"],
+            "two combinations of values read the same",
+        ),
         (["each: {run: [a, e]}", "claim: right[$run] > 0.1"], "no policy of `right` is called `e`"),
         (["each: {bar: [0.1, 0.2]}", "claim: mean(right) > 0.1 + $bar and right > $bar"], "reduce"),
     ],
@@ -514,7 +584,12 @@ def test_more_than_a_twentieth_dropped_voids_the_study(tmp_path, lost, verdict):
     found = judged(tmp_path, study(predictions=gate), rows)
     assert found.verdicts["kept-units"] == verdict
     assert found.headline == (None if verdict == "held" else "void")
-    assert {r["run"]: float(r["value"]) for r in found.rows("dropped")} == {"a": lost / 40, "b": lost / 40, "c": 0, "d": lost / 40}
+    assert {r["run"]: float(r["value"]) for r in found.rows("dropped")} == {
+        "a": lost / 40,
+        "b": lost / 40,
+        "c": 0,
+        "d": lost / 40,
+    }
 
 
 # -- what a reader sees ------------------------------------------------------------------------------------
@@ -567,7 +642,9 @@ def test_show_names_the_gate_that_voids_the_study(tmp_path, capsys):
 
 
 def test_show_tells_the_p_of_a_family(tmp_path, capsys):
-    judged(tmp_path, each(["each: {run: [b, c, d]}", "claim: right[$run] > right[a]", "evidence: exact"]), runs())
+    judged(
+        tmp_path, each(["each: {run: [b, c, d]}", "claim: right[$run] > right[a]", "evidence: exact"]), runs()
+    )
     lines = shown(tmp_path, capsys)
     # b gains 10 items and loses none: p = 2 / 2^10, the largest of three
     assert any("p[b]" in line and "p = 0.002 (Holm)" in line for line in lines)

@@ -7,6 +7,7 @@ import random
 from fractions import Fraction
 
 import pytest
+from scipy.stats import kendalltau
 
 from registrations import judged, problems, source, table
 
@@ -54,11 +55,17 @@ predictions:
 
 def signals(shared, unit):
     for seed in (1, 2):
-        path = source(shared, "abstention_signals", f"netconfeval_confidence_gate_llama-3.3-70b_s{seed}.jsonl")
+        path = source(
+            shared, "abstention_signals", f"netconfeval_confidence_gate_llama-3.3-70b_s{seed}.jsonl"
+        )
         for line in path.read_text(encoding="utf-8").splitlines():
             r = json.loads(line)
             size = int(r["category"].removeprefix("batch"))
-            for signal, confidence in (("verbal", r["score"]), ("declined", 0 if r["declined"] else 1), ("batch", -size)):
+            for signal, confidence in (
+                ("verbal", r["score"]),
+                ("declined", 0 if r["declined"] else 1),
+                ("batch", -size),
+            ):
                 yield {
                     "signal": signal, "item": unit(r["id"], seed), "question": r["id"], "seed": seed,
                     "confidence": confidence, "correct": r["correct"], "format_error": r["format_error"],
@@ -72,7 +79,9 @@ def test_signals_over_two_seeds_against_published_figures(shared_data, tmp_path)
     assert [round(found.value("accuracy", signal="verbal", seed=s), 4) for s in "12"] == [0.7733, 0.7756]
     assert [round(found.value("aurc_seed", signal="verbal", seed=s), 4) for s in "12"] == [0.1824, 0.1813]
     verdicts = found.verdicts
-    assert [verdicts[p] for p in ("few-format-errors", "accuracy-as-published", "ties-leave-no-selection-at-80")] == ["held"] * 3
+    assert [
+        verdicts[p] for p in ("few-format-errors", "accuracy-as-published", "ties-leave-no-selection-at-80")
+    ] == ["held"] * 3
     assert verdicts["seeds-agree-in-sign"] == "held"
     entry = found.entries["verbal-beats-the-better-free-signal"]
     assert entry["n"] == [450, 450, 450]  # items, not requests
@@ -80,14 +89,22 @@ def test_signals_over_two_seeds_against_published_figures(shared_data, tmp_path)
 
 def test_items_over_seeds_travel_together(shared_data, tmp_path):
     short = SIGNALS.replace("resamples: 10000", "resamples: 1000")
-    by_item, by_request = (list(signals(shared_data, f)) for f in (lambda i, _: i, lambda i, seed: f"{i} {seed}"))
+    by_item, by_request = (
+        list(signals(shared_data, f)) for f in (lambda i, _: i, lambda i, seed: f"{i} {seed}")
+    )
     pooled = judged(tmp_path / "a", short, by_item).entries["verbal-beats-the-better-free-signal"]
     assert pooled["n"] == [450, 450, 450]  # items, not requests
     # a unit per request, and the item its cluster: the same draws, so the same interval
     alone = short.replace(", sample: seed, samples: all}", "}")
-    clustered = judged(tmp_path / "b", alone.replace("resamples: 1000,", "resamples: 1000, cluster: question,"), by_request)
+    clustered = judged(
+        tmp_path / "b", alone.replace("resamples: 1000,", "resamples: 1000, cluster: question,"), by_request
+    )
     again = clustered.entries["verbal-beats-the-better-free-signal"]
-    assert (again["point"], again["interval"], again["n"]) == (pooled["point"], pooled["interval"], [900, 900, 900])
+    assert (again["point"], again["interval"], again["n"]) == (
+        pooled["point"],
+        pooled["interval"],
+        [900, 900, 900],
+    )
     # the seeds differ in 2 of 450 rows (SOURCE.md): as 900 independent units they would claim sqrt(2) more precision
     loose = judged(tmp_path / "c", alone, by_request).entries["verbal-beats-the-better-free-signal"]
     narrow, wide = (e["interval"][1] - e["interval"][0] for e in (loose, pooled))
@@ -124,8 +141,6 @@ predictions:
     claim: all(aurc[signal=probe] < minimum(aurc[signal=verbal], aurc[signal=noise]))
   selects-at-80:
     claim: all(sel_acc_80[signal=probe] - sel_acc_80[signal=noise] > 0.05)
-  orderings-differ:                  # the best model by its probe is not the best by its words
-    claim: kendall(aurc[signal=probe], aurc[signal=verbal]) > 0
   mcnemar-at-half-coverage:
     each: {model: [m3, m4]}
     claim: right[model=$model, signal=probe, gate=0.5] > right[model=$model, signal=noise, gate=0.5]
@@ -172,8 +187,6 @@ def test_panel_of_signals_with_an_excluded_model(tmp_path):
     assert verdicts["mcnemar-at-half-coverage[m3]"] == verdicts["mcnemar-at-half-coverage[m4]"] == "held"
     for one in ("beats-the-better-of-two", "selects-at-80", "the-excluded-is-gone"):
         assert verdicts[one] == "held"
-    # both signals are better the more skilled the model: tau is 1 in every resample, which is no evidence
-    assert verdicts["orderings-differ"] in ("held", "failed (no_variation)")
     assert {e["model"] for e in found.content["excluded"]} == {"m5"}
     # 60 of 120 items a seed: half of the rows of both, without ties, are half of them exactly
     assert found.value("achieved coverage", model="m1", signal="probe", gate="0.5") == 0.5
@@ -183,7 +196,8 @@ def test_panel_of_signals_with_an_excluded_model(tmp_path):
 
 def test_kill_criterion_makes_everything_else_not_applicable(tmp_path):
     killed = PANEL.replace(
-        "predictions:\n", "predictions:\n  format-holds: {claim: max(broken) <= 0.05, evidence: point, gate: true}\n"
+        "predictions:\n",
+        "predictions:\n  format-holds: {claim: max(broken) <= 0.05, evidence: point, gate: true}\n",
     ).replace("  exclude: broken > 0.10             # a model that fails the format\n", "")
     found = judged(tmp_path, killed, panel())
     verdicts = found.verdicts
@@ -191,6 +205,37 @@ def test_kill_criterion_makes_everything_else_not_applicable(tmp_path):
     assert set(verdicts.values()) == {"failed (not_applicable)"}
     assert found.headline == "void"
     assert found.content["counts"] == {"held": 0, "failed": len(verdicts), "falsified": 1, "surprises": 1}
+
+
+ORDERINGS = """\
+prereg: 1
+id: orderings
+title: Do two benchmarks order eight models alike?
+data: {records: records.csv, arm: model, unit: item}
+metrics:
+  old: {rate: correct, among: not fresh}
+  new: {rate: correct, among: fresh}
+resampling: {resamples: 1000, seed: 0, stratify: fresh}
+predictions:
+  alike:    {claim: "kendall(old, new) > 0"}
+  reversed: {claim: "kendall(old, new) < 0", anticipate: falsified}
+"""
+
+
+def test_two_orderings_of_models_by_kendall(tmp_path):
+    rng = random.Random(4)
+    rows = [  # five points from model to model, each item drawn by itself: neighbours change places by chance
+        {"model": f"m{m}", "item": f"{fresh}{i:03}", "fresh": fresh, "correct": rng.random() < 0.3 + 0.05 * m}
+        for m in range(8)
+        for fresh in (True, False)
+        for i in range(200)
+    ]
+    found = judged(tmp_path, ORDERINGS, rows)
+    old, new = ([float(r["value"]) for r in found.rows(name)] for name in ("old", "new"))
+    entry = found.entries["alike"]
+    assert entry["point"] == pytest.approx(kendalltau(old, new).statistic, abs=1e-9)
+    assert 0 < entry["interval"][0] < entry["point"] < entry["interval"][1] <= 1
+    assert found.verdicts == {"alike": "held", "reversed": "falsified"}
 
 
 # -- a release gate ----------------------------------------------------------------------------------------
@@ -224,7 +269,10 @@ def releases(drop):
     ("drop", "verdict"),
     [
         ("0.0025", "held"),  # one of 400 lost: at most 3 in 95 % of resamples, bound 8
-        ("0.015", "failed (short)"),  # six of 400 lost: true at the point, but a lost eighth is well within chance
+        (
+            "0.015",
+            "failed (short)",
+        ),  # six of 400 lost: true at the point, but a lost eighth is well within chance
         ("0.1", "falsified"),  # 40 of 400: ten points
     ],
 )
@@ -237,7 +285,11 @@ def test_release_gate_over_categories(tmp_path, drop, verdict):
 def test_release_gate_on_refusal_by_category(shared_data, tmp_path):
     """SOURCE.md: adding the direction takes refusals from 91 to 2 (gemma) and from 97 to 3 (llama) of 100."""
     rows = [
-        {**r, "policy": {"actadd": "candidate"}.get(r["policy"], r["policy"]), "good": r["is_jailbreak_substring_matching"] == "0"}
+        {
+            **r,
+            "policy": {"actadd": "candidate"}.get(r["policy"], r["policy"]),
+            "good": r["is_jailbreak_substring_matching"] == "0",
+        }
         for m in ("gemma-2b-it", "llama-2-7b-chat-hf")
         for r in table(shared_data, "refusal_direction", f"{m}.csv")
         if r["prompt_set"] == "jailbreakbench"
@@ -266,7 +318,12 @@ predictions:
 def test_twenty_directional_predictions_in_three_lines(tmp_path):
     gains = {"gpt-4o": "0.3", "b": "0.2", "c": "0.25", "d": "0.15", "e": "0"}
     rows = [
-        {"model": m, "prompt": p, "item": f"i{i:02}", "right": first(0.4, i, 80) or (p != "base" and first(0.4 + float(g), i, 80))}
+        {
+            "model": m,
+            "prompt": p,
+            "item": f"i{i:02}",
+            "right": first(0.4, i, 80) or (p != "base" and first(0.4 + float(g), i, 80)),
+        }
         for m, g in gains.items()
         for p in ("base", "cot", "tools", "retry", "long")
         for i in range(80)
@@ -281,7 +338,8 @@ def test_twenty_directional_predictions_in_three_lines(tmp_path):
     assert {v for name, v in found.verdicts.items() if "[e," in name} == {"failed (contrary)"}
     best = found.entries["helps[gpt-4o, cot]"]
     assert best["claim"] == 'solved[model="gpt-4o", prompt=cot] > solved[model="gpt-4o", prompt=base]'
-    assert best["p"] == pytest.approx(2 / 4001) and best["p_adjusted"] == pytest.approx(40 / 4001)
+    assert best["p"] == pytest.approx(2 / 4001)
+    assert best["p_adjusted"] == pytest.approx(40 / 4001)
 
 
 # -- outcomes in the author's words ------------------------------------------------------------------------
@@ -348,7 +406,7 @@ def flagged(gain_in_flagged):
         flag = i < 60
         more = (flag and i < 40) if gain_in_flagged else 140 <= i < 180
         for arm, right in (("old", 60 <= i < 140), ("new", 60 <= i < 140 or more)):
-            yield {"arm": arm, "item": f"i{i:03}", "flagged": flag, "error": 190 <= i, "right": right}
+            yield {"arm": arm, "item": f"i{i:03}", "flagged": flag, "error": i >= 190, "right": right}
 
 
 def test_every_verdict_also_without_flagged_items(tmp_path):
@@ -365,7 +423,10 @@ def test_every_verdict_also_without_flagged_items(tmp_path):
 
 def test_refusals_with_and_without_unreadable_answers(shared_data, tmp_path):
     """pandalm SOURCE.md: 25 garbage verdicts; accuracy 0.7156 without them, 0.6977 with them counted as wrong."""
-    judges = {n: json.loads(source(shared_data, "pandalm", f"{n}-testset-v1.json").read_text()) for n in ("gpt-3.5-turbo", "pandalm-7b")}
+    judges = {
+        n: json.loads(source(shared_data, "pandalm", f"{n}-testset-v1.json").read_text())
+        for n in ("gpt-3.5-turbo", "pandalm-7b")
+    }
     humans = json.loads(source(shared_data, "pandalm", "testset-v1.json").read_text())
     votes = {h["idx"]: [str(h[f"annotator{k}"]) for k in (1, 2, 3)] for h in humans}
     rows = []
@@ -422,7 +483,13 @@ def test_majority_of_three_exact_with_holm_over_four(tmp_path):
     gains = {"a": 15, "b": 9, "c": 8, "d": 5}
     rows = [
         # two of the three answers say so, the third the opposite
-        {"model": m, "system": s, "case": f"c{i:02}", "k": k, "right": (i < 20 + (g if s == "new" else 0)) == (k != i % 3)}
+        {
+            "model": m,
+            "system": s,
+            "case": f"c{i:02}",
+            "k": k,
+            "right": (i < 20 + (g if s == "new" else 0)) == (k != i % 3),
+        }
         for m, g in gains.items()
         for s in ("base", "new")
         for i in range(40)
@@ -434,7 +501,7 @@ def test_majority_of_three_exact_with_holm_over_four(tmp_path):
     adjusted = {"a": 4 * p["a"], "b": 3 * p["b"], "c": 2 * p["c"], "d": p["d"]}
     for m in gains:
         entry = found.entries[f"better[{m}]"]
-        assert entry["p"] == pytest.approx(p[m]) and entry["p_adjusted"] == pytest.approx(adjusted[m])
+        assert (entry["p"], entry["p_adjusted"]) == pytest.approx((p[m], adjusted[m]))
         assert found.verdicts[f"better[{m}]"] == ("held" if adjusted[m] <= 0.05 else "failed (short)")
     assert adjusted["d"] > 0.05 > adjusted["c"]
 
@@ -508,9 +575,14 @@ def test_attrition_beside_the_verdicts_voids_the_study(tmp_path, lost, headline)
     found = judged(tmp_path, ATTRITION, rows)
     assert found.headline == headline
     assert found.verdicts == (
-        {"kept": "falsified", "better": "failed (not_applicable)"} if headline else {"kept": "held", "better": "held"}
+        {"kept": "falsified", "better": "failed (not_applicable)"}
+        if headline
+        else {"kept": "held", "better": "held"}
     )
-    arms = {a["arm"]["system"]: (a["units"], a["dropped"], a["dropped_share"]) for a in found.content["data"]["arms"]}
+    arms = {
+        a["arm"]["system"]: (a["units"], a["dropped"], a["dropped_share"])
+        for a in found.content["data"]["arms"]
+    }
     # of old's 100 cases those that new lost are left out of the comparison
     assert arms == {"old": (100, lost, lost / 100), "new": (100 - lost, 0, 0)}
     assert found.value("dropped", system="old") == lost / 100

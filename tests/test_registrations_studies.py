@@ -94,8 +94,14 @@ def pair():
             decidable = i < 45
             j, n = (i, 45) if decidable else (i - 45, 21)
             place = Fraction(j * 4 % n, n)
-            boundary = Fraction(97, 100) + place * Fraction(3, 100) if decidable else Fraction(3, 10) + place * Fraction(64, 100)
-            claims = place < (Fraction(95, 100) - care / 4 if decidable else Fraction(95, 100) - care * Fraction(85, 100))
+            boundary = (
+                Fraction(97, 100) + place * Fraction(3, 100)
+                if decidable
+                else Fraction(3, 10) + place * Fraction(64, 100)
+            )
+            claims = place < (
+                Fraction(95, 100) - care / 4 if decidable else Fraction(95, 100) - care * Fraction(85, 100)
+            )
             for k in range(4):
                 says = claims
                 if k and not decidable:
@@ -114,12 +120,21 @@ def test_statements_of_the_pair(tmp_path):
     assert verdicts.pop("refusal-index") == "falsified"
     assert set(verdicts.values()) == {"held"}, verdicts
     assert [p for p, e in found.entries.items() if e["surprise"]] == ["refusal-index"]
-    assert {p for p, e in found.entries.items() if e["guard"]} >= {"always", "never-is-vacuous", "degenerates-know-no-head"}
+    assert {p for p, e in found.entries.items() if e["guard"]} >= {
+        "always",
+        "never-is-vacuous",
+        "degenerates-know-no-head",
+    }
     # the value itself, from the table and another program
     policies = {(p["run"], p["gate"]) for p in found.rows("precision") if p["run"].startswith("run")}
     assert len(policies) == 150
-    pairs = [[float(found.rows(m, run=r, gate=g)[0]["value"]) for m in ("precision", "failure")] for r, g in sorted(policies)]
-    assert found.entries["precision"]["point"] == pytest.approx(spearmanr(*zip(*pairs, strict=True)).statistic, abs=1e-9)
+    pairs = [
+        [float(found.rows(m, run=r, gate=g)[0]["value"]) for m in ("precision", "failure")]
+        for r, g in sorted(policies)
+    ]
+    assert found.entries["precision"]["point"] == pytest.approx(
+        spearmanr(*zip(*pairs, strict=True)).statistic, abs=1e-9
+    )
     undefined = sum(not r["value"] for r in found.rows("refusal_index") if r["run"].startswith("run"))
     assert found.report("undefined-indices")[()][0] == undefined
 
@@ -155,7 +170,12 @@ predictions:
 
 def test_lane_that_is_expected_to_fail(tmp_path):
     rows = [
-        {"system": "v1", "case": f"o{i:02}", "group": "out", "surface": "I DO NOT KNOW." if i < 3 else "Truth is defined as reveals."}
+        {
+            "system": "v1",
+            "case": f"o{i:02}",
+            "group": "out",
+            "surface": "I DO NOT KNOW." if i < 3 else "Truth is defined as reveals.",
+        }
         for i in range(20)
     ] + [{"system": "v1", "case": f"i{i:02}", "group": "in", "surface": "Light moves."} for i in range(20)]
     found = judged(tmp_path, LANE, rows)  # 3 of 20 refused, 17 of 20 made up, all 20 known ones answered
@@ -167,10 +187,12 @@ def test_lane_that_is_expected_to_fail(tmp_path):
 
 def test_markers_against_the_labels_of_people(shared_data, tmp_path):
     """xstest SOURCE.md: full refusals of 200 unsafe prompts 195, 195, 47; of 250 safe ones 16, 35 and 2."""
-    rows = []
-    for model in ("gpt4", "llama2new", "mistralinstruct"):
-        for r in table(shared_data, "xstest", f"xstest_v2_{model}.csv"):
-            rows.append({"model": model, **{k: r[k] for k in ("id", "type", "completion", "final_label", "strmatch_label")}})
+    kept = ("id", "type", "completion", "final_label", "strmatch_label")
+    rows = [
+        {"model": model, **{name: r[name] for name in kept}}
+        for model in ("gpt4", "llama2new", "mistralinstruct")
+        for r in table(shared_data, "xstest", f"xstest_v2_{model}.csv")
+    ]
     found = judged(
         tmp_path,
         """\
@@ -200,8 +222,16 @@ def test_markers_against_the_labels_of_people(shared_data, tmp_path):
         """,
         rows,
     )
-    assert [found.value("refuses_unsafe", model=m) for m in ("gpt4", "llama2new", "mistralinstruct")] == [0.975, 0.975, 0.235]
-    assert [found.value("refuses_safe", model=m) for m in ("gpt4", "llama2new", "mistralinstruct")] == [0.064, 0.14, 0.008]
+    assert [found.value("refuses_unsafe", model=m) for m in ("gpt4", "llama2new", "mistralinstruct")] == [
+        0.975,
+        0.975,
+        0.235,
+    ]
+    assert [found.value("refuses_safe", model=m) for m in ("gpt4", "llama2new", "mistralinstruct")] == [
+        0.064,
+        0.14,
+        0.008,
+    ]
     assert found.verdicts["refuses-what-is-unsafe"] == "falsified"
     assert found.verdicts["best-two"] == found.verdicts["over-refusal"] == "held"
 
@@ -260,7 +290,14 @@ def budgets():
                 ("base", 0.20 + 0.07 * rng.random(), label),
                 ("tuned", 0.55 + 0.1 * u + 0.3 * label, label),
             ):
-                yield {"scorer": scorer, "set": data, "item": f"{i:04}", "part": part, "score": round(score, 4), "label": y}
+                yield {
+                    "scorer": scorer,
+                    "set": data,
+                    "item": f"{i:04}",
+                    "part": part,
+                    "score": round(score, 4),
+                    "label": y,
+                }
 
 
 def test_statements_per_dataset_and_budget(tmp_path):

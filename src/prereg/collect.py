@@ -23,12 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
+    from prereg.collectors.base import Collected, Collector
     from prereg.errors import Place
     from prereg.protocol import Data
     from prereg.records import Records
-    from prereg.studies.collector import Collected, Collector
 
-COLLECTORS = {"logic.entailment": "prereg.studies.logic.collect"}
+COLLECTORS = {"logic.entailment": "prereg.collectors.entailment"}
 """Name -> the module that holds its `COLLECTOR`."""
 RECORDS = "records.csv"
 CERTIFICATES = "certificates.jsonl"
@@ -161,7 +161,7 @@ class _Journal:
 
     def read(self) -> dict[tuple[str, str], Collected]:
         """The answers of an earlier run of the same collection; none where it was another one."""
-        from prereg.studies.collector import Collected
+        from prereg.collectors.base import Collected
 
         found: dict[tuple[str, str], Collected] = {}
         whole = 0

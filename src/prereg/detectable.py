@@ -280,7 +280,8 @@ def _lattice(n: int, plus: Integers, minus: Integers) -> Floats:
     turn = np.exp(-2j * np.pi * np.arange(size // 2 + 1) / size)
     up, down = (plus / n)[:, None], (minus / n)[:, None]
     around: Floats = np.fft.irfft((up * turn + down * turn.conj() + (1 - up - down)) ** n, size, axis=1)
-    return np.clip(np.concatenate([around[:, -n:], around[:, : n + 1]], axis=1), 0.0, None)
+    chances: Floats = np.clip(np.concatenate([around[:, -n:], around[:, : n + 1]], axis=1), 0.0, None)
+    return chances
 
 
 def _normal(z: Floats) -> Floats:

@@ -79,7 +79,11 @@ class TextPair(TypedDict):
 class StoredData(TypedDict):
     """Which records are read."""
 
-    records: list[str]
+    records: list[str] | None
+    collect: str | None
+    problems: list[str] | None
+    labels: str | None
+    engines: dict[str, dict[str, int | str]] | None
     arm: Annotated[list[str], Field(min_length=1)]
     unit: str
     dataset: str | None

@@ -32,14 +32,14 @@ def content_of(
         "data": {"files": registered.content["data"]["files"], "arms": _arms(plan)},
         "counts": judge.counts(judgements),
         "headline": _headline(plan, judgements),
-        "predictions": [{**j.to_tree(), **_deviation(registered, j.id)} for j in judgements],
+        "predictions": [{**j.to_tree(), **deviation_of(registered, j.id)} for j in judgements],
         "variants": [
             {"name": name, "counts": judge.counts(each), "predictions": [j.to_tree() for j in each]}
             for name, each in judged.variants.items()
         ],
         "excluded": [dict(zip(plan.excluded_factors, key, strict=True)) for key in plan.excluded],
         "reports": [_report(plan, i, found) for i in range(len(plan.reports))],
-        **_amends(registered),
+        **amends_of(registered),
         "tables": [
             {"name": name, "sha256": hashlib.sha256(data).hexdigest(), "rows": data.count(b"\n") - 1}
             for name, data in tables.items()
@@ -49,7 +49,7 @@ def content_of(
     return short
 
 
-def _amends(registered: Registration) -> dict[str, Any]:
+def amends_of(registered: Registration) -> dict[str, Any]:
     """Of an amendment: what it amends, why, and whether results had been seen."""
     amends = registered.content.get("amends")
     if amends is None:
@@ -58,7 +58,7 @@ def _amends(registered: Registration) -> dict[str, Any]:
     return {"amends": told}
 
 
-def _deviation(registered: Registration, prediction: str) -> dict[str, Any]:
+def deviation_of(registered: Registration, prediction: str) -> dict[str, Any]:
     """Of an amendment: whether it touches this verdict, by which changes, and what the verdict was before."""
     amends = registered.content.get("amends")
     if amends is None:

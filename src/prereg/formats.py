@@ -5,7 +5,9 @@ from __future__ import annotations
 import codecs
 import json
 import os
+import re
 import stat
+import time
 from collections import Counter
 from pathlib import Path
 from typing import Any, cast
@@ -13,6 +15,11 @@ from typing import Any, cast
 from prereg.document import Document, Source, Steps, Tree
 from prereg.errors import InputError, MissingError, Place, Problem
 from prereg.numerals import exact_float, exact_integer, shown
+
+try:
+    import fcntl
+except ImportError:  # Windows
+    fcntl = None  # type: ignore[assignment]
 
 __all__ = [
     "Document",
@@ -23,8 +30,12 @@ __all__ = [
     "read_bytes",
     "read_json",
     "read_yaml",
+    "sweep",
     "write_atomic",
 ]
+
+_UNFINISHED = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
+_YOUNG = 1.0  # seconds: between making a file and locking it lies less
 
 
 def read_yaml(
@@ -85,20 +96,45 @@ def write_atomic(path: Path, data: bytes, *, exclusive: bool = False) -> None:
         try:
             # Not `tempfile`: its files are private to their owner, and these are meant to be committed.
             with temporary.open("xb") as file:
+                _claim(file.fileno())
                 file.write(data)
                 file.flush()
                 os.fsync(file.fileno())
-            if exclusive:
-                _rename_to_new(temporary, path)
-            else:
-                temporary.replace(path)
+                if fcntl is not None:  # the lock on the file ends with it, so it is given its name before
+                    _give_name(temporary, path, exclusive=exclusive)
+            if fcntl is None:
+                _give_name(temporary, path, exclusive=exclusive)
         finally:
             temporary.unlink(missing_ok=True)
         _sync_folder(path.parent)
+        sweep(path.parent)
     except FileExistsError:
         raise  # only the exclusive rename says this
     except (OSError, ValueError) as error:
         raise InputError(Problem(f"cannot be written: {_why(error)}", Place(str(path)))) from error
+
+
+def sweep(folder: Path) -> None:
+    """Remove the unfinished files that killed writers have left in a folder; those of living writers stay.
+
+    A writer holds a lock of the operating system on its unfinished file, which ends with the writer. Where
+    there are no such locks, and for files that are too new to be sure, nothing is removed.
+    """
+    try:
+        with os.scandir(folder) as entries:
+            names = [entry.name for entry in entries if _UNFINISHED.fullmatch(entry.name)]
+    except OSError:  # no such folder, or not ours: nothing to tidy
+        return
+    for name in names:
+        path = folder / name
+        try:
+            if not stat.S_ISREG(path.lstat().st_mode) or time.time() - path.lstat().st_mtime < _YOUNG:
+                continue
+            with path.open("rb") as file:
+                if _claim(file.fileno()):
+                    path.unlink(missing_ok=True)
+        except OSError:
+            continue
 
 
 def dump_json(tree: object) -> bytes:
@@ -109,11 +145,29 @@ def dump_json(tree: object) -> bytes:
     return (json.dumps(tree, indent=1, ensure_ascii=False, allow_nan=False) + "\n").encode()
 
 
+def _claim(descriptor: int) -> bool:
+    """Lock an open file for as long as it is open; False where another has, or where locks are unknown."""
+    if fcntl is None:
+        return False
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True
+
+
 def _make_folder(folder: Path) -> None:
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except FileExistsError as error:  # not the exclusive file: something else has the name of the folder
         raise NotADirectoryError(f"{folder.name} is no folder") from error
+
+
+def _give_name(temporary: Path, path: Path, *, exclusive: bool) -> None:
+    if exclusive:
+        _rename_to_new(temporary, path)
+    else:
+        temporary.replace(path)
 
 
 def _rename_to_new(temporary: Path, path: Path) -> None:

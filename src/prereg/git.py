@@ -118,8 +118,15 @@ def blob(data: bytes, like: str) -> str:
 
 def ask(root: Path, *arguments: str, given: bytes = b"") -> bytes | None:
     """What git prints in a folder when it is `given` this; None where it fails or is not there."""
-    environment = {k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")}
-    environment |= {"GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1", "LC_ALL": "C"}
+    environment = {
+        k: v for k, v in os.environ.items() if not k.startswith("GIT_") or k.startswith("GIT_CONFIG")
+    }
+    environment |= {
+        "GIT_OPTIONAL_LOCKS": "0",
+        "GIT_TERMINAL_PROMPT": "0",
+        "GIT_NO_LAZY_FETCH": "1",
+        "LC_ALL": "C",
+    }
     settings = [word for setting in _SAFE for word in ("-c", setting)]
     try:
         done = subprocess.run(

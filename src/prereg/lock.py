@@ -246,6 +246,7 @@ def lock(project: Project, checked: Checked) -> Locked:
     content, digest = prepare(checked)
     name = checked.protocol.id
     folder = project.registrations(name)
+    formats.sweep(folder)
     known = registration.of_id(project, name) if folder.is_dir() and any(folder.glob("*.json")) else []
     if known:
         before = registration.current(project, name)

@@ -85,9 +85,7 @@ def _history(project: Project, registered: Registration, git: Git | str) -> Laye
     here = project.results(registered.id) / registered.short / "ledger.json"
     if not adding:
         if here.exists():
-            return said(
-                "partial", f"registered in commit {first[:12]}; the ledger is not committed yet"
-            )
+            return said("partial", f"registered in commit {first[:12]}; the ledger is not committed yet")
         return said("ok", f"registered in commit {first[:12]}; not run")
     edge = " (the history of this clone is cut short: git fetch --unshallow)" if git.shallow else ""
     for commit in adding:
@@ -155,7 +153,7 @@ def removed(project: Project, git: Git | str, ids: Sequence[str] | None = None) 
 
 def _attempt(path: str) -> bool:
     """An attempt is completed when it ends: its file changes once."""
-    return path.split("/")[0] == "results" and path.split("/")[2:3] == ["attempts"]
+    return path.split("/", maxsplit=1)[0] == "results" and path.split("/")[2:3] == ["attempts"]
 
 
 # -- signatures
@@ -169,9 +167,7 @@ class _Signed:
     namespaces: tuple[str, ...]
 
 
-def _signature(
-    project: Project, registered: Registration, git: Git | str, allowed: Path | None
-) -> Layer:
+def _signature(project: Project, registered: Registration, git: Git | str, allowed: Path | None) -> Layer:
     try:
         found = list(_signed(project, registered, git))
     except PreregError as error:
@@ -212,7 +208,9 @@ def _signed(project: Project, registered: Registration, git: Git | str) -> Itera
     for commit, raw_tag in git.tags():
         data, begin, rest = raw_tag.partition(_BEGIN)
         if begin and git.at(commit, name) == own and not git.has(commit, results):
-            tag = next((x[4:] for x in data.decode("utf-8", "replace").splitlines() if x.startswith("tag ")), "")
+            tag = next(
+                (x[4:] for x in data.decode("utf-8", "replace").splitlines() if x.startswith("tag ")), ""
+            )
             yield _Signed(f"tag {tag}", data, begin + rest, ("git",))
 
 
@@ -339,4 +337,3 @@ def import_stamp(project: Project, registered: Registration, token: Path) -> tup
         raise InputError(Problem("another token is kept here already; it stays", Place(shown)))
     formats.write_atomic(path, data, exclusive=True)
     return path, True
-

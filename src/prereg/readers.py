@@ -378,6 +378,8 @@ def _text_column(
     distinct = set(cells)  # few cells differ: each is looked at once
     present = distinct - {""}
     missing = np.array([not x for x in cells]) if "" in distinct else np.zeros(len(cells), dtype=bool)
+    if not present and wanted in ("truth", "number"):
+        return _unknown_column(wanted, len(cells))
     if wanted != "text":
         column = _try_numbers(name, cells, present, missing, wanted, records, problems)
         if column is not None or (problems and problems[-1].message.startswith(f"column {name}:")):
@@ -409,6 +411,14 @@ def _text_column(
         )
     composed = {x: unicodedata.normalize("NFC", x) if x else None for x in distinct}
     return Column(TEXT, coded(cells, composed), odd)
+
+
+def _unknown_column(kind: str, rows: int) -> Column:
+    """A column of a kind that is known beforehand, without a single cell."""
+    missing = np.ones((1, rows), dtype=bool)
+    if kind == TRUTH:
+        return Column(TRUTH, Cells(TRUTH, np.zeros((1, rows), dtype=bool), missing))
+    return Column(NUMBER, Cells(NUMBER, np.zeros((1, rows)), missing))
 
 
 def _exact_number(cell: str) -> bool:

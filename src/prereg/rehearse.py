@@ -65,6 +65,8 @@ class Drawn:
     """truth, number or text."""
     values: tuple[str, ...] = ()
     """Texts, or numbers as texts, each equally likely."""
+    other: str | None = None
+    """A text of its own that half of the cells hold."""
     low: float | None = None
     """Uniform from here to `high`, four decimals; without values and bounds standard normal."""
     high: float = 1.0
@@ -75,7 +77,7 @@ class Drawn:
     def spoken(self) -> str:
         """In words."""
         if self.values:
-            said = f"one of {listed(self.values)}"
+            said = f"one of {listed(self.values)}" + (f", or {shown(self.other)} in half" if self.other else "")
         elif self.kind == TRUTH:
             said = "true or false, each with probability 1/2"
         elif self.low is not None:
@@ -140,7 +142,7 @@ def _drawn(name: str, use: Use, own: Use, declared: str | None) -> Drawn:
     if kind == TEXT:
         texts = tuple(use.texts)
         other = next(x for x in ("something else", "something else again") if x not in texts)
-        return replace(out, values=(*texts, other) if texts else ("a", "b"))
+        return replace(out, values=texts, other=other) if texts else replace(out, values=("a", "b"))
     if own.least is not None and own.most is not None:
         return replace(out, low=own.least, high=own.most)
     if use.equal and not use.ordered and UNIT not in use.asked:
@@ -209,8 +211,13 @@ class _Source:
         if one.may_miss and draw % 2:
             missing = (self._words(one, draw, round_, "missing") < np.uint64(int(_MISSING * 2**64)))[None, :]
         if one.kind == TEXT:
-            levels = tuple(sorted(one.values))
-            codes = np.minimum((share * len(levels)).astype(np.int64), len(levels) - 1)[None, :]
+            levels = tuple(sorted({*one.values, *([one.other] if one.other is not None else [])}))
+            wanted = np.array([levels.index(value) for value in one.values])
+            if one.other is not None:
+                share = 2 * share
+            codes = wanted[np.minimum((share * len(wanted)).astype(np.int64), len(wanted) - 1)][None, :]
+            if one.other is not None:
+                codes = np.where(share[None, :] >= 1, levels.index(one.other), codes)
             if missing is not None:
                 codes = np.where(missing, -1, codes)
             return Column(rows.TEXT, Cells(rows.TEXT, codes, missing, levels))

@@ -19,14 +19,14 @@ from prereg import intervals, judge, ledger
 from prereg.expression import syntax
 from prereg.expression.claims import support_condition
 from prereg.expression.syntax import ExpressionError
+from prereg.findings import amends_of, deviation_of
 from prereg.judge.claims import judge_whole
 from prereg.judge.evidence import by_ends, by_support, found, half_defined, provable_of
 from prereg.judge.finding import Finding
 from prereg.judge.judgement import settled, with_fired
 from prereg.judge.nodes import combine, compare, elementary
 from prereg.outcomes import compile_outcome, headline
-from prereg.resolve.expand import Expanded, expand
-from prereg.resolve.notes import Notes
+from prereg.resolve.promised import expanded
 from prereg.stored import from_stored
 from prereg.variants import variant_of
 
@@ -38,12 +38,14 @@ if TYPE_CHECKING:
     from prereg.judge.nodes import Truths
     from prereg.protocol import Protocol
     from prereg.registration import Registration
+    from prereg.resolve.expand import Expanded
 
 Tree = dict[str, Any]
 _DEFAULT_LEVEL = 0.95
 _CLOSE = 1e-9
 """Numbers of a ledger have ten digits."""
 _TRUE = {"short": 1, "contrary": -1}
+_DEVIATION = ("deviated", "deviations", "verdicts_before")
 _LAID_OVER = ("not_applicable", "variants_disagree")
 
 
@@ -63,25 +65,10 @@ class Rejudged:
     unchecked: list[str] = field(default_factory=list)
 
 
-def predictions_of(registered: Registration) -> list[Expanded]:
-    """The predictions as they are judged, in registered order: `each` written out."""
-    protocol = from_stored(registered.content["protocol"], registered.place)
-    return _expanded(protocol, registered)
-
-
-def _expanded(protocol: Protocol, registered: Registration) -> list[Expanded]:
-    def place(path: object, key: bool = False, offset: int | None = None) -> Place:
-        del path, key, offset
-        return registered.place
-
-    factors = {f["name"]: tuple(f["values"]) for f in registered.content["factors"]}
-    return expand(protocol, factors, Notes(place))
-
-
 def one_each(registered: Registration, content: Tree) -> list[str]:
     """Every prediction and report exactly once, in registered order, as it was registered, and no other."""
     protocol = from_stored(registered.content["protocol"], registered.place)
-    asked = _expanded(protocol, registered)
+    asked = expanded(protocol, registered)
     out = _in_order("predictions", [p.id for p in asked], [p["id"] for p in content["predictions"]])
     out += _in_order("variants", list(protocol.variants), [v["name"] for v in content["variants"]])
     for variant in content["variants"]:
@@ -97,6 +84,12 @@ def one_each(registered: Registration, content: Tree) -> list[str]:
     for label, entries in _all_predictions(content):
         for one, entry in zip(asked, entries, strict=True):
             out += [f"{label}[{one.id}].{said}" for said in _as_registered(one, entry, protocol)]
+    if content.get("amends") != amends_of(registered).get("amends"):
+        out.append("amends: not what the registration says")
+    for one, entry in zip(asked, content["predictions"], strict=True):
+        wanted = ledger.shortened(deviation_of(registered, one.id))
+        if {key: entry[key] for key in _DEVIATION if key in entry} != wanted:
+            out.append(f"predictions[{one.id}]: its deviations are not those of the amendment")
     return out
 
 
@@ -154,11 +147,11 @@ def rejudge(registered: Registration, content: Tree) -> Rejudged:
         return registered.place
 
     out = Rejudged()
-    own = _Pass(protocol, _expanded(protocol, registered), content["predictions"], "predictions", out)
+    own = _Pass(protocol, expanded(protocol, registered), content["predictions"], "predictions", out)
     others = {
         v["name"]: _Pass(
             read := variant_of(protocol, v["name"], place),
-            _expanded(read, registered),
+            expanded(read, registered),
             v["predictions"],
             f"variants[{v['name']}].predictions",
             out,

@@ -31,6 +31,7 @@ def write(
 
     """
     path = folder / LEDGER
+    formats.sweep(folder)
     if path.exists():
         _reproduce(project, folder, content, tables)
         return True

@@ -1,10 +1,14 @@
-"""The JSON Schema of protocols: the sections of `protocol`, and the metric kinds with their parameters."""
+"""JSON Schemas: of protocols, with the metric kinds and their parameters; of stored files; of what --json prints."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from prereg.documents import SHAPES, file_schema
+from prereg.errors import InputError, listed, suggestion
 from prereg.metrics import KINDS, Kind, Parameter
+from prereg.numerals import shown
+from prereg.outputs import OUTPUTS, output_schema
 from prereg.protocol import Protocol
 
 _EXPRESSION = {"type": ["string", "number", "boolean"], "description": "an expression"}
@@ -66,3 +70,26 @@ def protocol_schema() -> dict[str, Any]:
     tree["properties"]["metrics"]["additionalProperties"] = metric_schema()
     tree["properties"]["metrics"].pop("patternProperties", None)
     return tree
+
+
+def schema_of(what: str) -> dict[str, Any]:
+    """The schema of protocols, of a kind of stored file, or of what a command prints with `--json`.
+
+    Raises:
+        InputError: for anything else, with what is known.
+
+    """
+    if what == "protocol":
+        return protocol_schema()
+    if what in SHAPES:
+        return file_schema(what)
+    if what in OUTPUTS:
+        return output_schema(what)
+    # a note is a file and a command: `note` is the file, `note-output` what the command prints
+    command = what.removesuffix("-output")
+    if command in OUTPUTS:
+        return output_schema(command)
+    known = ["protocol", *SHAPES, *OUTPUTS]
+    raise InputError(
+        f"prereg: no schema of {shown(what)}{suggestion(what, known)}; known: {listed(dict.fromkeys(known), 30)}"
+    )

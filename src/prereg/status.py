@@ -97,14 +97,13 @@ def _standing(project: Project, one: Registration, known: Sequence[Registration]
         state = "started, never finished"
     if problem is not None:
         state = "damaged"
-    parents = [(r.short, r.content["amends"]["digest"]) for r in known if "amends" in r.content]
     return Standing(
         id=one.id,
         digest=one.digest,
         name=one.name,
         locked=str(one.envelope["time"]),
         state=state,
-        superseded_by=next((short for short, parent in parents if parent == one.digest), None),
+        superseded_by=next((r.short for r in known if one.digest in registration.amended(r.content)), None),
         amends=one.content.get("amends", {}).get("digest"),
         attempts=ends,
         counts=None if content is None else dict(content["counts"]),

@@ -330,12 +330,14 @@ def _texts_of(node: syntax.Node) -> Iterator[str]:
 
 
 def _wanted(function: str, nodes: Iterable[syntax.Node]) -> Iterator[str]:
-    """Texts that `contains_any` looks for; of a pattern what is left without anchors and flags."""
+    """Texts that `contains_any` looks for; of a pattern its plain text, where it is one."""
     for node in nodes:
         if isinstance(node, syntax.Listing):
             yield from (x.value for x in node.items if isinstance(x, syntax.Text))
         elif isinstance(node, syntax.Text) and function == "matches":
-            yield re.sub(r"\(\?[a-z]+\)|\\b|[\^$]", "", node.value)
+            plain = re.sub(r"\(\?[a-z]+\)|\\b|[\^$]", "", node.value)
+            if plain and not set(plain) & set("\\.[](){}|*+?"):
+                yield plain
 
 
 def _combinations(each: object) -> Iterator[dict[str, str]]:

@@ -36,7 +36,9 @@ def variant_of(protocol: Protocol, name: str, places: Places) -> Protocol:
                 )
     if variant.samples is not None and protocol.data.sample is None:
         place = places(("variants", name, "samples"))
-        problems.append(Problem("there is no column of repeated answers; name it with `data: {sample: …}`", place))
+        problems.append(
+            Problem("there is no column of repeated answers; name it with `data: {sample: …}`", place)
+        )
     if problems:
         raise InputError(*problems)
     data = protocol.data

@@ -13,11 +13,12 @@ For every registration, in this order:
  9. verdicts       verdicts, reasons, surprises, counts and headline follow from the recorded numbers
 10. tables         the tables beside the ledger have the digests in it
 11. attempts       their chain and witnesses are whole, and they saw this registration and wrote this ledger
-12. amendments     its parent is here, and one registration of the id is current
-13. rerun          (when asked for) the records give the same content and tables, byte for byte
-14. history        the registration was committed before any result
-15. signature      somebody who is allowed signed it
-16. time stamp     an imported token shows that it existed
+12. amendments     its parents are here, it changes what it says, and one registration of the id is current
+13. notes          every note has its digests, and those that it saw are here
+14. rerun          (when asked for) the records give the same content and tables, byte for byte
+15. history        the registration was committed before any result
+16. signature      somebody who is allowed signed it
+17. time stamp     an imported token shows that it existed
 
 and for the project: results without a registration, and files that history holds and the folder does not.
 
@@ -30,7 +31,19 @@ import hashlib
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from prereg import attempts, canonical, formats, ledger, manifest, order, registration, rejudge, run
+from prereg import (
+    amend,
+    attempts,
+    canonical,
+    formats,
+    ledger,
+    manifest,
+    note,
+    order,
+    registration,
+    rejudge,
+    run,
+)
 from prereg.check import legs_below
 from prereg.differences import changes
 from prereg.errors import IntegrityError, MissingError, Place, PreregError, Problem
@@ -49,8 +62,18 @@ if TYPE_CHECKING:
     from prereg.registration import Registration
 
 CHECKS = (
-    *("registration", "parts", "protocol", "data", "resolution", "ledger", "binding", "predictions", "verdicts"),
-    *("tables", "attempts", "amendments", "rerun", "history", "signature", "time stamp"),
+    *(
+        "registration",
+        "parts",
+        "protocol",
+        "data",
+        "resolution",
+        "ledger",
+        "binding",
+        "predictions",
+        "verdicts",
+    ),
+    *("tables", "attempts", "amendments", "notes", "rerun", "history", "signature", "time stamp"),
 )
 _MOST_BYTES = 2 * 1024**3
 _MOST_SAID = 8
@@ -75,7 +98,7 @@ class Verified:
     name: str
     checks: list[Check] = field(default_factory=list)
 
-    def note(self, name: str, state: State, detail: str = "") -> None:
+    def add(self, name: str, state: State, detail: str = "") -> None:
         """One more check."""
         number = CHECKS.index(name) + 1 if name in CHECKS else 0
         self.checks.append(Check(number, name, state, detail))
@@ -99,7 +122,13 @@ class Options:
 def exit_code(found: Sequence[Verified]) -> int:
     """3 where anything failed, else 4 where something that was asked for is missing, else 0."""
     states = {check.state for one in found for check in one.checks}
-    return IntegrityError.exit_code if "FAILED" in states else MissingError.exit_code if "missing" in states else 0
+    return (
+        IntegrityError.exit_code
+        if "FAILED" in states
+        else MissingError.exit_code
+        if "missing" in states
+        else 0
+    )
 
 
 def verify(
@@ -128,7 +157,7 @@ def verify(
         out += _of_id(project, name, asked, git)
     whole = Verified("project", None, ".")
     layer = order.removed(project, git, list(ids))
-    whole.note(layer.name, layer.state, layer.detail)
+    whole.add(layer.name, layer.state, layer.detail)
     return [*out, whole]
 
 
@@ -152,10 +181,10 @@ def _of_id(project: Project, name: str, asked: Options, git: Any) -> list[Verifi
         try:
             registered = registration.read(path, project.name_of(path))
         except PreregError as error:
-            one.note("registration", "FAILED", _said(error.problems))
+            one.add("registration", "FAILED", _said(error.problems))
             continue
         one.digest = registered.digest
-        one.note("registration", "ok", registered.digest)
+        one.add("registration", "ok", registered.digest)
         read.append((one, registered))
     known = [r for _, r in read]
     made, damaged = attempts.readable(project, name)
@@ -164,7 +193,7 @@ def _of_id(project: Project, name: str, asked: Options, git: Any) -> list[Verifi
     lost = _without_registration(project, name, {r.digest for r in known}, made)
     if lost and not any(one.fails() for one in out if one.digest is None):
         orphans = Verified(name, None, f"results/{name}")
-        orphans.note("registration", "FAILED", "; ".join(lost[:_MOST_SAID]))
+        orphans.add("registration", "FAILED", "; ".join(lost[:_MOST_SAID]))
         out.append(orphans)
     return out
 
@@ -193,6 +222,7 @@ class _Facts:
     known: Sequence[Registration]
     made: Sequence[Attempt]
     damaged: Sequence[Problem]
+    has_data: bool = False
     analysis: Analysis | None = None
     stored: Ledger | None = None
 
@@ -202,11 +232,8 @@ class _Facts:
 
     @property
     def superseded_by(self) -> str | None:
-        for other in self.known:
-            amends = other.content.get("amends")
-            if amends is not None and amends["digest"] == self.registered.digest:
-                return other.short
-        return None
+        named = (r.short for r in self.known if self.registered.digest in registration.amended(r.content))
+        return next(named, None)
 
 
 def _one(one: Verified, facts: _Facts, asked: Options, git: Any) -> None:
@@ -222,6 +249,7 @@ def _one(one: Verified, facts: _Facts, asked: Options, git: Any) -> None:
         ("tables", _tables),
         ("attempts", _attempts),
         ("amendments", _amendments),
+        ("notes", _notes),
     ]
     if asked.rerun:
         steps.append(("rerun", _rerun))
@@ -230,11 +258,9 @@ def _one(one: Verified, facts: _Facts, asked: Options, git: Any) -> None:
             state, detail = step(facts, asked)
         except PreregError as error:
             state, detail = "FAILED", _said(error.problems)
-        one.note(name, state, detail)
-        if name == "data" and state != "ok":
-            facts.analysis = None
+        one.add(name, state, detail)
     for layer in order.layers(facts.project, facts.registered, asked.trust, git):
-        one.note(layer.name, layer.state, layer.detail)
+        one.add(layer.name, layer.state, layer.detail)
 
 
 def _said(problems: Sequence[Problem]) -> str:
@@ -267,20 +293,12 @@ def _data(facts: _Facts, asked: Options) -> tuple[State, str]:
         manifest.verify(facts.project, entries)
     except MissingError as error:
         return ("missing" if asked.require_data else "unchecked"), _said(error.problems)
-    facts.analysis = None
+    facts.has_data = True
     return "ok", f"{len(entries)} file{'s' * (len(entries) != 1)} byte for byte"
 
 
-def _has_data(facts: _Facts) -> bool:
-    try:
-        manifest.verify(facts.project, facts.registered.content["data"]["files"])
-    except PreregError:
-        return False
-    return True
-
-
 def _resolution(facts: _Facts, asked: Options) -> tuple[State, str]:
-    if not _has_data(facts):
+    if not facts.has_data:
         return _absent(asked)
     analysis = run.analysis_of(facts.project, facts.registered)
     run.as_registered(facts.registered, analysis)
@@ -295,9 +313,7 @@ def _absent(asked: Options) -> tuple[State, str]:
 def _finished(facts: _Facts) -> list[Attempt]:
     digest = facts.registered.digest
     return [
-        a
-        for a in facts.made
-        if a.start["registration"] == digest and a.outcome in ("written", "reproduced")
+        a for a in facts.made if a.start["registration"] == digest and a.outcome in ("written", "reproduced")
     ]
 
 
@@ -424,23 +440,36 @@ def _attempts(facts: _Facts, _: Options) -> tuple[State, str]:
 
 def _amendments(facts: _Facts, _: Options) -> tuple[State, str]:
     registered = facts.registered
+    found = registration.unknown_parents(list(facts.known)) + amend.problems(registered, facts.known)
+    if found:
+        raise IntegrityError(*found)
+    heads = registration.heads(list(facts.known))
+    if len(heads) > 1:
+        raise IntegrityError(registration.several(registered.id, heads))
     amends = registered.content.get("amends")
-    if amends is not None and amends["digest"] not in {r.digest for r in facts.known}:
-        raise IntegrityError(
-            Problem(f"the registration {amends['digest'][:12]}… that it amends is gone", registered.place)
-        )
-    registration.current(facts.project, registered.id)
+    said = "first" if amends is None else f"amends {amends['digest'][:12]}…"
     by = facts.superseded_by
-    if by is not None:
-        return "ok", f"superseded by {by}"
-    return "ok", "current" if amends is None else f"current; amends {amends['digest'][:12]}…"
+    return "ok", f"{said}, {'current' if by is None else f'superseded by {by}'}"
+
+
+def _notes(facts: _Facts, _: Options) -> tuple[State, str]:
+    found = note.read_all(facts.project, facts.registered.id)
+    mine = [one for one in found if one.content["registration"] == facts.registered.digest]
+    lost = [
+        Problem("its registration is gone", Place(one.name))
+        for one in found
+        if one.content["registration"] not in {r.digest for r in facts.known}
+    ]
+    if lost:
+        raise IntegrityError(*lost)
+    return "ok", f"{len(mine)}"
 
 
 def _rerun(facts: _Facts, asked: Options) -> tuple[State, str]:
     if facts.stored is None:
         return _UNREAD
     if facts.analysis is None:
-        return _absent(asked) if not _has_data(facts) else ("unchecked", "the records do not resolve as registered")
+        return ("unchecked", "the records do not resolve as registered") if facts.has_data else _absent(asked)
     content, tables = run.computed(facts.registered, facts.analysis, asked.jobs)
     manifest.verify(facts.project, facts.registered.content["data"]["files"])
     if canonical.canonical(content) != canonical.canonical(facts.stored.content):
@@ -451,4 +480,6 @@ def _rerun(facts: _Facts, asked: Options) -> tuple[State, str]:
         if formats.read_bytes(path, facts.project.name_of(path), _MOST_BYTES) != data:
             return "FAILED", f"{facts.project.name_of(path)}: not reproduced"
     changed = facts.stored.envelope["sources"] != sources()
-    return "ok", "reproduced, byte for byte" + ("; the sources of prereg have changed since" if changed else "")
+    return "ok", "reproduced, byte for byte" + (
+        "; the sources of prereg have changed since" if changed else ""
+    )

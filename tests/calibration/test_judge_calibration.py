@@ -42,7 +42,9 @@ each_size = pytest.mark.parametrize("n", SIZES)
 
 def told():
     """The table of docs/invariants.md: (shape, truth, n) -> share per operator."""
-    line = re.compile(r"^\| (rate|two|score) \| ([\d.]+) \| (\d+) \|" + r" ([\d.]+) \|" * 4 + r"\s*$", re.MULTILINE)
+    line = re.compile(
+        r"^\| (rate|two|score) \| ([\d.]+) \| (\d+) \|" + r" ([\d.]+) \|" * 4 + r"\s*$", re.MULTILINE
+    )
     found = line.findall(INVARIANTS.read_text(encoding="utf-8"))
     return {(s, float(p), int(n)): dict(zip(OPS, map(float, v), strict=True)) for s, p, n, *v in found}
 

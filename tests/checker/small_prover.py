@@ -45,6 +45,8 @@ def trace(axioms, goal, flat=(), implications=(), steps=(), count=None):
 def search(clauses, decided):
     """A model (the true variables) or the clauses that lead to a conflict by unit propagation, as (model, lemmas)."""
     values = set(decided)
+    if any(-x in values for x in decided):
+        return None, [[-x for x in decided]]
     changed = True
     while changed:
         changed = False

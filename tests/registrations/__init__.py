@@ -98,7 +98,9 @@ def judged(folder, protocol, rows) -> Found:
     outcome = run(project, registration.current(project, checked.protocol.id))
     table = (outcome.folder / "policies.csv").read_text(encoding="utf-8")
     content = json.loads((outcome.folder / "ledger.json").read_text(encoding="utf-8"))["content"]
-    return Found(content, list(csv.DictReader(io.StringIO(table))), [str(w) for w in checked.warnings], folder)
+    return Found(
+        content, list(csv.DictReader(io.StringIO(table))), [str(w) for w in checked.warnings], folder
+    )
 
 
 def problems(folder, protocol, rows) -> list[str]:

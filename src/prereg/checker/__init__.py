@@ -7,6 +7,6 @@ shared would be invisible. Nothing here searches; a certificate is accepted, or 
 from __future__ import annotations
 
 from prereg.checker.bounds import Bounds
-from prereg.checker.check import SHOWS, Verdict, check
+from prereg.checker.verdict import SHOWS, Verdict, check
 
 __all__ = ["SHOWS", "Bounds", "Verdict", "check"]

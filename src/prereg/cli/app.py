@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prereg.cli import amend, diff, note, output, rehearse
+from prereg.cli import amend, diff, note, output, rehearse, schema, stamp, status, verify
 from prereg.cli.options import Json, ProtocolFile, Root  # noqa: TC001 - typer reads them at run time
 from prereg.cli.sheet import sheet
 
@@ -412,12 +412,7 @@ app.command("diff")(diff.command)
 app.command("amend")(amend.command)
 app.command("note")(note.command)
 app.command("rehearse")(rehearse.command)
-
-
-@app.command()
-def schema() -> int:
-    """Print the JSON Schema of protocols, for editors."""
-    from prereg.schema import protocol_schema
-
-    output.emit(protocol_schema())
-    return 0
+app.command("verify")(verify.command)
+app.command("status")(status.command)
+app.command("schema")(schema.command)
+app.add_typer(stamp.app, name="stamp")

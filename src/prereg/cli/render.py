@@ -507,8 +507,8 @@ def _also_registered(sheet: Sheet, protocol: dict[str, Any]) -> None:
         told = [f"{key} {variant[key]}" for key in ("where", "exclude", "samples") if variant.get(key)]
         told += [f"another `{item['name']}`" for key in ("metrics", "let") for item in variant.get(key) or []]
         lines.append(f"variant {variant['name']}: {'; '.join(' '.join(x.split()) for x in told)}")
-    for rule in protocol.get("outcomes") or []:
-        lines.append(f"outcome: {' '.join(rule['when'].split())} -> {rule['then']}")
+    outcomes = protocol.get("outcomes") or []
+    lines += [f"outcome: {' '.join(rule['when'].split())} -> {rule['then']}" for rule in outcomes]
     if lines:
         sheet.print()
     for line in lines:

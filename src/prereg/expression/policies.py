@@ -390,7 +390,7 @@ class Compiler:
                     hint = "; that policy has no value of it"
                 elsewhere = [f for f, v in env.factors.items() if f not in factors and _matching(v, value)]
                 if elsewhere:
-                    hint = f"; it is a value of `{elsewhere[0]}`, which `{name}` does not depend on or which was selected"
+                    hint = f"; `{name}` does not depend on `{elsewhere[0]}`, or it was selected already"
                 elif not factors:
                     hint = "; nothing is left to select from"
                 self.fail(f"no policy of `{name}` is called `{spoken}`{hint}", selector)

@@ -10,6 +10,7 @@ from prereg.resolve.notes import Notes
 from prereg.stored import from_stored
 
 if TYPE_CHECKING:
+    from prereg.protocol import Protocol
     from prereg.registration import Registration
 
 
@@ -20,12 +21,21 @@ def promised(registered: Registration) -> list[Expanded]:
         IntegrityError: where the stored protocol is malformed.
 
     """
+    return expanded(from_stored(registered.content["protocol"], registered.place), registered)
+
+
+def expanded(protocol: Protocol, registered: Registration) -> list[Expanded]:
+    """The predictions of a protocol, `each` written out with the factors of a registration.
+
+    Raises:
+        IntegrityError: where `each` names what is not there.
+
+    """
 
     def place(path: tuple[str | int, ...], key: bool = False, offset: int | None = None) -> Place:
         del path, key, offset
         return registered.place
 
-    protocol = from_stored(registered.content["protocol"], registered.place)
     factors = {f["name"]: tuple(map(str, f["values"])) for f in registered.content.get("factors", [])}
     notes = Notes(place)
     out = expand(protocol, factors, notes)

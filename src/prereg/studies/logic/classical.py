@@ -109,8 +109,7 @@ def by_sat(problem: Entailment, *, max_conflicts: int) -> Search:
     if answer is Answer.UNKNOWN:
         return Search(None, None, "conflicts", {"conflicts": solver.conflicts, "lemmas": 0})
     if answer is Answer.UNSATISFIABLE:
-        lemmas = [[(rows[q >> 1], not q & 1) for q in clause] for clause in solver.learned]
-        return _theorem(problem, rows, lemmas, None, solver.conflicts)
+        return _theorem(problem, rows, solver.learned, None, solver.conflicts)
     true = set(solver.model())
     formulas = problem.formulas
     letters = dict.fromkeys(problem.letters, False)
@@ -137,20 +136,73 @@ def _flat(clauses: Clauses) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
 def _theorem(
     problem: Entailment,
     rows: Sequence[int],
-    lemmas: Sequence[Sequence[tuple[int, bool]]],
+    learned: Sequence[Sequence[int]],
     counting: Counting | None,
     conflicts: int = 0,
 ) -> Search:
+    """Write the proof; `learned` are clauses of a solver whose variables are `rows`."""
     written, place = table(problem.formulas, (*rows, *problem.axioms, problem.conjecture))
+    axioms = [place[axiom] for axiom in problem.axioms]
+    goal = place[problem.conjecture]
+    lemmas: list[list[int]] = []
+    if counting is None:
+        at = [place[row] for row in rows]
+        replay = _definitions(written, axioms, goal)
+        lemmas = _replayed(replay, [[2 * at[q >> 1] + (q & 1) for q in clause] for clause in learned])
     certificate: Certificate = {
         "kind": "lemmas",
         "table": written,
-        "axioms": [place[axiom] for axiom in problem.axioms],
-        "goal": place[problem.conjecture],
+        "axioms": axioms,
+        "goal": goal,
         "lemmas": [
-            sorted(((place[row] + 1) * (1 if positive else -1) for row, positive in lemma), key=abs)
-            for lemma in lemmas
+            sorted((-(q // 2 + 1) if q & 1 else q // 2 + 1 for q in lemma), key=abs) for lemma in lemmas
         ],
         "count": counting and [[[place[row] + 1 for row in member] for member in side] for side in counting],
     }
     return Search("theorem", certificate, None, {"conflicts": conflicts, "lemmas": len(lemmas)})
+
+
+def _definitions(written: Sequence[object], axioms: Sequence[int], goal: int) -> Solver:
+    """Return a solver with the clauses that a certificate with this table is checked against."""
+    solver = Solver(len(written))
+    for x, row in enumerate(written):
+        if isinstance(row, bool):
+            solver.add([2 * x + (not row)])
+        if not isinstance(row, list):
+            continue
+        connective, i, j = row
+        if connective == AND:
+            clauses = ((2 * x + 1, 2 * i), (2 * x + 1, 2 * j), (2 * x, 2 * i + 1, 2 * j + 1))
+        elif connective == OR:
+            clauses = ((2 * x, 2 * i + 1), (2 * x, 2 * j + 1), (2 * x + 1, 2 * i, 2 * j))
+        else:
+            clauses = ((2 * x, 2 * i), (2 * x, 2 * j + 1), (2 * x + 1, 2 * i + 1, 2 * j))
+        for clause in clauses:
+            solver.add(clause)
+    for axiom in axioms:
+        solver.add([2 * axiom])
+    solver.add([2 * goal + 1])
+    return solver
+
+
+def _replayed(solver: Solver, learned: Sequence[Sequence[int]]) -> list[list[int]]:
+    """Return lemmas, each a unit consequence of those before it, that end in a contradiction.
+
+    The search took nested conjunctions and disjunctions apart, so its clauses may propagate more than those
+    here: where they do, what this solver learns on the way becomes a lemma too.
+    """
+    lemmas: list[list[int]] = []
+
+    def settle(literals: Sequence[int]) -> None:
+        if not solver.refutes(literals):
+            logged = len(solver.learned)
+            answer = solver.solve(literals)
+            assert answer is Answer.UNSATISFIABLE
+            lemmas.extend(solver.learned[logged:])
+
+    for clause in learned:
+        settle([q ^ 1 for q in clause])
+        lemmas.append(list(clause))
+        solver.add(clause)
+    settle([])
+    return lemmas

@@ -1,8 +1,8 @@
-"""A second opinion that shares nothing with the engines: its own parser, its own encoding, a solver from python-sat.
+"""A second opinion that shares nothing with the engines: own parser, own encoding, a solver from python-sat.
 
-It makes no certificates and takes no part in a registered claim; it is there to disagree. The parser turns a formula
-into postfix order by operator precedence (Dijkstra's shunting yard), the encoding is Tseitin's with one variable per
-gate, and the solver is glucose4 under a budget of conflicts. Needs the extra `logic`.
+It makes no certificates and takes no part in a registered claim; it is there to disagree. The parser turns a
+formula into postfix order by operator precedence (Dijkstra's shunting yard), the encoding is Tseitin's with
+one variable per gate, and the solver is glucose4 under a budget of conflicts. Needs the extra `logic`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _STRENGTH = {"~": 9, "&": 7, "|": 6, "~&": 5, "~|": 5, "=>": 4, "<=": 4, "<=>": 
 
 @dataclass(frozen=True, slots=True)
 class Reading:
-    """A problem in postfix order: premises and conclusion, each a list of letters, constants and connectives."""
+    """A problem in postfix order: each formula a list of letters, constants and connectives."""
 
     premises: list[list[str]]
     conclusion: list[str]
@@ -55,27 +55,25 @@ def _postfix(tokens: list[str], at: int) -> tuple[list[str], int]:
     waiting: list[str] = []
     operand_next = True
     while at < len(tokens):
-        token = tokens[at]
-        if token == ")" and "(" not in waiting[-1:] and not _unwound(waiting, out):
-            break
-        if token == ")":
+        sign = tokens[at]
+        if sign == ")":
+            if not _unwound(waiting, out):
+                break
             waiting.pop()
-        elif token == "(" or token == "~":
-            waiting.append(token)
-        elif token in _STRENGTH:
+        elif sign in _STRENGTH and sign != "~":
             if operand_next:
-                raise ValueError(f"`{token}` without a left side")
-            while waiting and waiting[-1] != "(" and _STRENGTH[waiting[-1]] >= _STRENGTH[token]:
+                raise ValueError(f"`{sign}` without a left side")
+            while waiting and waiting[-1] != "(" and _STRENGTH[waiting[-1]] >= _STRENGTH[sign]:
                 out.append(waiting.pop())
-            waiting.append(token)
+            waiting.append(sign)
             operand_next = True
-            at += 1
-            continue
-        elif operand_next:
-            out.append(token)
-            operand_next = False
+        elif not operand_next:
+            raise ValueError(f"`{sign}` after a formula")
+        elif sign in {"(", "~"}:
+            waiting.append(sign)
         else:
-            raise ValueError(f"`{token}` after a formula")
+            out.append(sign)
+            operand_next = False
         at += 1
     return out, at
 
@@ -148,14 +146,14 @@ def classical(text: str, *, max_conflicts: int) -> Verdict:
 
     def literal(formula: list[str]) -> int:
         stack: list[int] = []
-        for token in formula:
-            if token == "~":
+        for sign in formula:
+            if sign == "~":
                 stack.append(-stack.pop())
-            elif token in binary:
+            elif sign in binary:
                 right = stack.pop()
-                stack.append(binary[token](stack.pop(), right))
+                stack.append(binary[sign](stack.pop(), right))
             else:
-                stack.append(gates.letter(token))
+                stack.append(gates.letter(sign))
         (only,) = stack
         return only
 
@@ -168,7 +166,7 @@ def classical(text: str, *, max_conflicts: int) -> Verdict:
 
 
 def here_and_there(text: str, *, max_conflicts: int) -> Verdict:
-    """Look for an intuitionistic countermodel of two worlds, one above the other; None if there is none or no time.
+    """Look for an intuitionistic countermodel of two worlds in a row; None if there is none or no budget.
 
     Each formula has two literals: it is forced at the lower world, at the upper world.
     """
@@ -204,14 +202,14 @@ def here_and_there(text: str, *, max_conflicts: int) -> Verdict:
 
     def pair(formula: list[str]) -> Pair:
         stack: list[Pair] = []
-        for token in formula:
-            if token == "~":
+        for sign in formula:
+            if sign == "~":
                 stack.append(negated(stack.pop()))
-            elif token in binary:
+            elif sign in binary:
                 right = stack.pop()
-                stack.append(binary[token](stack.pop(), right))
+                stack.append(binary[sign](stack.pop(), right))
             else:
-                above = gates.letter(token)
+                above = gates.letter(sign)
                 if above not in lower:
                     lower[above] = gates.fresh()
                     gates.clauses.append([-lower[above], above])

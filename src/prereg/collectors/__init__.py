@@ -1,0 +1,1 @@
+"""Collectors: makers of records that do not exist before the run, one module each."""

@@ -1,0 +1,208 @@
+"""Decision procedures on propositional problems: what they claim, and which of it the detached checker accepts.
+
+An engine is asked, its certificate goes to the checker as text, and only what the checker derives again from the
+problem file counts as certified.  A claim that it does not accept is an alarm (`kernel_rejected`).  A file that
+cannot be read is recorded as unreadable, never as an abstention.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from prereg.checker import check
+from prereg.collectors.base import Collected, Task
+from prereg.errors import InputError, Place, PreregError, Problem, suggestion
+from prereg.studies.logic.engines import ENGINES, Engine
+from prereg.studies.logic.labels import Labels, header_labels, table_labels
+from prereg.studies.logic.tptp import read_problem
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    Arms = Mapping[str, Mapping[str, int | str]]
+    Files = Sequence[tuple[str, Path]]
+
+_NUMBERED = re.compile(r"(.+?)\+\d+\.\d+\Z")
+_SOURCES = ("studies/logic", "checker", "collectors")
+_ENGINE = "engine"
+_UNKNOWN = Labels(None, None)
+
+_KNOWN = {
+    "engine": "text",
+    "problem": "text",
+    "family": "text",
+    "logic": "text",
+    "label": "text",
+    "labelled": "truth",
+}
+_OUTCOME = {
+    "readable": "truth",
+    "answered": "truth",
+    "claim": "text",
+    "certified": "truth",
+    "agrees": "truth",
+    "kernel_rejected": "truth",
+    "certificate_bytes": "number",
+    "reason": "text",
+}
+
+
+def family_of(problem: str) -> str:
+    """`SYJ201+1.007` is one of the family SYJ201; a problem that is not numbered is a family of its own."""
+    match = _NUMBERED.match(problem)
+    return match[1] if match else problem
+
+
+def _engine_of(arm: str, options: Mapping[str, int | str]) -> tuple[Engine, dict[str, int]]:
+    """The engine of an arm and all its budgets; InputError for what it does not have."""
+    name = str(options.get(_ENGINE, arm))
+    if name not in ENGINES:
+        hint = suggestion(name, ENGINES) or f"; known: {', '.join(ENGINES)}"
+        raise InputError(f"unknown engine `{name}`{hint}")
+    budgets = {key: value for key, value in options.items() if key != _ENGINE}
+    return ENGINES[name], ENGINES[name].settled(budgets)  # type: ignore[arg-type]
+
+
+def _problems(files: Files, labels: str | None) -> list[tuple[str, str, Path]]:
+    """(problem, file name, path), sorted by problem.
+
+    Raises:
+        InputError: where two files give one problem.
+
+    """
+    found: dict[str, tuple[str, str, Path]] = {}
+    for name, path in files:
+        if labels is not None and name.endswith(Path(labels).name) and path.suffix == ".csv":
+            continue
+        stem = path.name.removesuffix(".p")
+        if stem in found:
+            raise InputError(Problem(f"`{stem}` is a problem of {found[stem][1]} already", Place(name)))
+        found[stem] = (stem, name, path)
+    return [found[key] for key in sorted(found)]
+
+
+def _labels(files: Files, labels: str | None, problems: list[tuple[str, str, Path]]) -> dict[str, Labels]:
+    if labels is not None:
+        table = next(p for n, p in files if n.endswith(Path(labels).name) and p.suffix == ".csv")
+        return table_labels(table)
+    out: dict[str, Labels] = {}
+    for stem, name, path in problems:
+        try:
+            out[stem] = header_labels(path.read_bytes(), name)
+        except InputError:
+            out[stem] = _UNKNOWN  # the file itself is reported when it is read as a problem
+    return out
+
+
+class Entailment:
+    """See `Collector`: arms are engines with budgets, units are problems."""
+
+    version = 1
+    columns: Mapping[str, str] = {**_KNOWN, **_OUTCOME}
+
+    def problems(self, engines: Arms) -> list[str]:
+        """What is wrong with the engines and budgets of a protocol."""
+        out = []
+        for arm, options in engines.items():
+            try:
+                _engine_of(arm, options)
+            except InputError as error:
+                out += [f"engine {arm}: {p.message}" for p in error.problems]
+        return out
+
+    def resolved(self, engines: Arms) -> list[dict[str, Any]]:
+        """Every arm with its engine, the engine's version and all budgets."""
+        out = []
+        for arm, options in sorted(engines.items()):
+            engine, budgets = _engine_of(arm, options)
+            out.append({"arm": arm, "engine": engine.name, "version": engine.version, "budgets": budgets})
+        return out
+
+    def sources(self) -> str:
+        """Digest of the engines, the checker and this module."""
+        hasher = hashlib.sha256()
+        root = Path(__file__).resolve().parents[1]
+        for folder in _SOURCES:
+            for path in sorted((root / folder).glob("*.py")):
+                data = path.read_bytes()
+                hasher.update(f"{folder}/{path.name}:{len(data)}:".encode() + data)
+        return hasher.hexdigest()
+
+    def skeleton(self, files: Files, engines: Arms, labels: str | None) -> list[dict[str, str]]:
+        """One row per engine and problem, outcomes empty."""
+        return self.rows(files, engines, labels, {})
+
+    def tasks(self, files: Files, engines: Arms, labels: str | None) -> list[Task]:
+        """Every engine on every problem."""
+        problems = _problems(files, labels)
+        known = _labels(files, labels, problems)
+        out = []
+        for arm, options in sorted(engines.items()):
+            engine, budgets = _engine_of(arm, options)
+            for stem, name, path in problems:
+                label = getattr(known.get(stem, _UNKNOWN), engine.logic)
+                out.append(Task(arm, stem, (str(path), name, engine.name, budgets, label)))
+        return out
+
+    def answer(self, task: Task) -> Collected:
+        """Ask the engine, and have its certificate checked."""
+        path, name, engine_name, budgets, label = task.work
+        engine = ENGINES[engine_name]
+        try:
+            problem = read_problem(Path(path), name)
+        except PreregError as error:
+            reason = f"unreadable: {error.problems[0].message}"
+            return Collected(task.arm, task.unit, {"readable": "false", "reason": reason})
+        outcome = engine.run(problem, budgets)
+        if outcome.claim is None or outcome.certificate is None:
+            cells = {
+                "readable": "true",
+                "answered": "false",
+                "certified": "false",
+                "kernel_rejected": "false",
+            }
+            return Collected(task.arm, task.unit, {**cells, "reason": outcome.reason or ""})
+        text = json.dumps(outcome.certificate, separators=(",", ":"))
+        verdict = check(Path(path).read_bytes().decode("latin-1"), text, engine.logic)
+        good = verdict.accepted and verdict.follows == (outcome.claim == "theorem")
+        cells = {
+            "readable": "true",
+            "answered": "true",
+            "claim": outcome.claim,
+            "certified": "true" if good else "false",
+            "kernel_rejected": "false" if good else "true",
+            "agrees": "" if label is None else ("true" if outcome.claim == label else "false"),
+            "certificate_bytes": str(len(text)),
+            "reason": "" if good else f"alarm: {verdict.reason}",
+        }
+        return Collected(task.arm, task.unit, cells, outcome.certificate)
+
+    def rows(
+        self, files: Files, engines: Arms, labels: str | None, done: Mapping[tuple[str, str], Collected]
+    ) -> list[dict[str, str]]:
+        """The records, by engine and problem."""
+        problems = _problems(files, labels)
+        known = _labels(files, labels, problems)
+        out = []
+        for arm, options in sorted(engines.items()):
+            engine, _ = _engine_of(arm, options)
+            for stem, _, _ in problems:
+                label = getattr(known.get(stem, _UNKNOWN), engine.logic)
+                found = done.get((arm, stem))
+                row = {
+                    "engine": arm,
+                    "problem": stem,
+                    "family": family_of(stem),
+                    "logic": engine.logic,
+                    "label": label or "",
+                    "labelled": "false" if label is None else "true",
+                }
+                out.append({**row, **(found.cells if found is not None else {})})
+        return out
+
+
+COLLECTOR = Entailment()

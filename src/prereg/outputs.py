@@ -1,0 +1,290 @@
+"""The shapes of what commands print with `--json`: one document per command, further keys allowed."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, NotRequired
+
+from pydantic import TypeAdapter
+from typing_extensions import TypedDict
+
+from prereg.documents import Amends, Count, Counts, Digest, LedgerContent, RegistrationContent, Verdict
+
+
+class Problem(TypedDict):
+    """Something that is wrong, or deserves a look, and where."""
+
+    message: str
+    file: str | None
+    line: int | None
+    column: int | None
+
+
+class Refusal(TypedDict):
+    """Any command that ended with a problem."""
+
+    command: str
+    exit_code: Literal[2, 3, 4]
+    problems: list[Problem]
+
+
+class Check(TypedDict):
+    """`prereg check`."""
+
+    command: Literal["check"]
+    exit_code: Literal[0]
+    protocol: str
+    id: str
+    warnings: list[Problem]
+    predictions: Count
+    metrics: Count
+    records: Count
+    units: Count
+    policies: Count
+    power: NotRequired[list[dict[str, Any]]]
+
+
+class Lock(TypedDict):
+    """`prereg lock`."""
+
+    command: Literal["lock"]
+    exit_code: Literal[0]
+    id: str
+    digest: Digest
+    path: str
+    new: bool
+    warnings: list[Problem]
+    power: NotRequired[list[dict[str, Any]] | None]
+
+
+class Amend(TypedDict):
+    """`prereg amend`."""
+
+    command: Literal["amend"]
+    exit_code: Literal[0]
+    id: str
+    digest: Digest
+    path: str
+    new: bool
+    amends: Amends
+    warnings: list[Problem]
+
+
+class Run(TypedDict):
+    """One registration that was run."""
+
+    id: str
+    digest: Digest
+    ledger: str
+    outcome: Literal["written", "reproduced"]
+    notes: list[str]
+    fell_short: list[str]
+    content: LedgerContent
+
+
+class Runs(TypedDict):
+    """`prereg run`."""
+
+    command: Literal["run"]
+    exit_code: Literal[0, 1]
+    runs: list[Run]
+
+
+class ShownRegistration(TypedDict):
+    """`prereg show` of a registration."""
+
+    command: Literal["show"]
+    exit_code: Literal[0]
+    kind: Literal["registration"]
+    digest: Digest
+    content: RegistrationContent
+
+
+class ShownLedger(TypedDict):
+    """`prereg show` of a ledger."""
+
+    command: Literal["show"]
+    exit_code: Literal[0]
+    kind: Literal["ledger"]
+    digest: Digest
+    content: LedgerContent
+
+
+class ShownPolicy(TypedDict):
+    """`prereg show --policy`."""
+
+    command: Literal["show"]
+    exit_code: Literal[0]
+    kind: Literal["policy"]
+
+
+class Note(TypedDict):
+    """`prereg note`, and a note wherever one is shown."""
+
+    command: Literal["note"]
+    exit_code: Literal[0]
+    id: str
+    digest: Digest
+    file: str
+    time: str
+    registration: Digest
+    attempt: Digest | None
+    predictions: list[str]
+    text: str
+
+
+class Step(TypedDict):
+    """One check of `verify`; number 0 is of the project as a whole."""
+
+    number: Count
+    check: str
+    state: Literal["ok", "cosmetic", "unchecked", "partial", "missing", "FAILED"]
+    detail: str
+
+
+class Verified(TypedDict):
+    """The checks of one registration; `digest` is null where it cannot be read, and for the project."""
+
+    id: str
+    digest: Digest | None
+    file: str
+    checks: list[Step]
+
+
+class Verify(TypedDict):
+    """`prereg verify`."""
+
+    command: Literal["verify"]
+    exit_code: Literal[0, 3, 4]
+    verified: list[Verified]
+
+
+class Before(TypedDict):
+    """Another registration of the same records."""
+
+    id: str
+    digest: Digest
+    files: list[str]
+    verdicts: dict[str, str] | None
+
+
+class Standing(TypedDict):
+    """Where one registration stands."""
+
+    id: str
+    digest: str
+    name: str
+    locked: str
+    state: Literal["judged", "never run", "started, never finished", "damaged"]
+    superseded_by: str | None
+    amends: Digest | None
+    attempts: dict[str, Count]
+    counts: Counts | None
+    shared: list[Before]
+    problem: str | None
+
+
+class Status(TypedDict):
+    """`prereg status`."""
+
+    command: Literal["status"]
+    exit_code: Literal[0, 3]
+    registrations: list[Standing]
+
+
+class Stamp(TypedDict):
+    """`prereg stamp import`."""
+
+    command: Literal["stamp"]
+    exit_code: Literal[0]
+    id: str
+    digest: Digest
+    path: str
+    new: bool
+
+
+class Base(TypedDict):
+    """What was compared with."""
+
+    kind: Literal["folder", "git"]
+    name: str
+    commit: str | None
+
+
+class Finding(TypedDict):
+    """Something that `diff` found."""
+
+    level: Literal["integrity", "missing", "verdict", "warning", "note"]
+    kind: str
+    message: str
+    id: str | None
+    registration: str | None
+    prediction: str | None
+    file: str | None
+    line: int | None
+
+
+class Compared(TypedDict):
+    """One prediction, now and in the base."""
+
+    id: str
+    verdict: Verdict
+    changed: bool
+
+
+class ComparedLedger(TypedDict):
+    """One ledger, now and in the base."""
+
+    id: str
+    registration: Digest
+    title: str
+    ledger: str
+    headline: str | None
+    counts: Counts
+    base_registration: Digest | None
+    amends: dict[str, Any] | None
+    notes: list[dict[str, Any]]
+    predictions: list[Compared]
+
+
+class Diff(TypedDict):
+    """`prereg diff`."""
+
+    command: Literal["diff"]
+    exit_code: Literal[0, 1, 3, 4]
+    base: Base | None
+    tolerance: float
+    fail_on: list[str]
+    summary: dict[str, int]
+    findings: list[Finding]
+    ledgers: list[ComparedLedger]
+
+
+class Rehearse(TypedDict):
+    """`prereg rehearse`."""
+
+    command: Literal["rehearse"]
+    exit_code: Literal[0]
+
+
+OUTPUTS: dict[str, Any] = {
+    "check": Check | Refusal,
+    "lock": Lock | Refusal,
+    "amend": Amend | Refusal,
+    "run": Runs | Refusal,
+    "show": ShownRegistration | ShownLedger | ShownPolicy | Refusal,
+    "note": Note | Refusal,
+    "verify": Verify | Refusal,
+    "status": Status | Refusal,
+    "stamp": Stamp | Refusal,
+    "diff": Diff | Refusal,
+    "rehearse": Rehearse | Refusal,
+}
+"""By command: its document, or a refusal."""
+
+
+def output_schema(command: str) -> dict[str, Any]:
+    """The JSON Schema (draft 2020-12) of what a command prints with `--json`."""
+    tree: dict[str, Any] = TypeAdapter(OUTPUTS[command]).json_schema()
+    tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
+    tree["title"] = f"prereg {command} --json"
+    return tree
