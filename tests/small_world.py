@@ -16,7 +16,8 @@ import numpy as np
 from prereg import questions
 from prereg.expression import syntax
 from prereg.expression.claims import ClaimCompiler
-from prereg.expression.policies import Compiler, Environment, Metric
+from prereg.expression.environment import Environment, Metric
+from prereg.expression.policies import Compiler
 from prereg.expression.ranges import ANY
 from prereg.expression.terms import Facts, Result
 from prereg.judge import nodes

@@ -361,7 +361,7 @@ A, B = ("ece", None, [0]), ("ece", None, [1])
         ("ece[a] - ece[b] >= 0.0", (A, B, None, False)),
         ("(ece[a] - ece[b]) < 0", (A, B, None, False)),
         ("0 < ece[a] - ece[b]", (B, A, None, False)),  # d is ece[b] - ece[a]
-        ("ece[a] - ece[b] > 0.1", (None, None, None, False)),
+        ("ece[a] - ece[b] > 0.1", (None, None, 0.1, False)),
         ("ece[a] + ece[b] > 0", (None, None, None, False)),
         ("ece[a] * 1 > 0.5", (None, None, None, False)),
         ("abs(ece[a]) > 0.5", (None, None, None, False)),

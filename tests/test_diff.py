@@ -402,7 +402,7 @@ def test_markdown_has_changes_first(study, base):
     said = study.say("diff", "--base", base, "--format", "markdown").out
     rows = [line for line in said.split("\n") if line.startswith("|")]
     assert rows[0] == "| prediction | verdict | base | expected | d | interval | n |"
-    assert rows[2].startswith("| **good** (changed) | failed (short) | held | held | +0.3750 | [")
+    assert rows[2].startswith("| **good** (changed) | failed (short) | held | held | +0.3750 | \\[")
     assert len(rows) == 5
     assert "A small \\| project" in said
 

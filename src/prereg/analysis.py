@@ -29,6 +29,8 @@ class Analysis:
     variants: Mapping[str, Prepared]
     made: Mapping[str, bytes] = field(default_factory=dict)
     """Files that came with records made by the run: kept beside the ledger."""
+    resumed: int = 0
+    """Of these records, how many rest on a certificate that an interrupted run left."""
 
     @property
     def plan(self) -> Plan:

@@ -1,7 +1,7 @@
 """Attempts: one file per start of a run, written before the first record is read and completed at the end.
 
-Each names the attempts that nobody had named before it, and has a witness beside the registrations, so that an
-attempt cannot be taken away without a trace.  Merging two branches adds files and changes none.
+Each names the attempts that nobody had named before it, and has a witness beside the registrations, so that
+an attempt cannot be taken away without a trace.  Merging two branches adds files and changes none.
 """
 
 from __future__ import annotations
@@ -106,8 +106,9 @@ def read(project: Project, path: Path) -> Attempt:
 
 
 def readable(project: Project, name: str) -> tuple[list[Attempt], list[Problem]]:
-    """The attempts of an id that can be read, in the order of their start, and what is wrong with the others."""
-    out, problems = [], []
+    """The attempts of an id in the order of their start, and what is wrong with those that cannot be read."""
+    out: list[Attempt] = []
+    problems: list[Problem] = []
     for path in _files(folder_of(project, name)):
         try:
             out.append(read(project, path))
@@ -128,7 +129,8 @@ def read_all(project: Project, name: str) -> list[Attempt]:
 
 def witnesses(project: Project, name: str) -> tuple[list[Witness], list[Problem]]:
     """The witnesses of an id that can be read, and what is wrong with the others."""
-    out, problems = [], []
+    out: list[Witness] = []
+    problems: list[Problem] = []
     for path in _files(witnesses_of(project, name)):
         try:
             shown = project.name_of(path)

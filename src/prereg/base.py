@@ -57,8 +57,8 @@ def opened(project: Project, wanted: str) -> Iterator[Base]:
 
     """
     folder = Path(wanted)
-    is_folder = any((folder / name).is_dir() for name in ("registrations", "results"))
-    commit = None if "\0" in wanted else _commit(project.root, wanted)
+    is_folder = bool(wanted) and any((folder / name).is_dir() for name in ("registrations", "results"))
+    commit = _commit(project.root, wanted)
     if is_folder and commit is not None and not wanted.startswith((".", "/")):
         raise InputError(
             f"prereg: {shown(wanted)} is a folder and a commit; write `./{wanted}` for the folder"

@@ -1,17 +1,19 @@
 """Records that a registered collector makes during the run, from files that were frozen when it was locked.
 
-Before the run only their skeleton is known: which arm answers which unit, and what the files say of it.  Checks
-and locks work on the skeleton, where every outcome is missing.  A collector is deterministic: the same files and
-budgets give the same bytes, on any machine, with any number of workers, resumed or not.
+Before the run only their skeleton is known: which arm answers which unit, and what the files say of it.
+Checks and locks work on the skeleton, where every outcome is missing.  A collector is deterministic: the same
+files and budgets give the same bytes, on any machine, with any number of workers, resumed or not.
 """
 
 from __future__ import annotations
 
 import csv
+import hashlib
 import importlib
 import io
 import json
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prereg import canonical
@@ -23,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
-    from prereg.collectors.base import Collected, Collector
+    from prereg.collectors.base import Collected, Collector, Task
     from prereg.errors import Place
     from prereg.protocol import Data
     from prereg.records import Records
@@ -33,6 +35,7 @@ COLLECTORS = {"logic.entailment": "prereg.collectors.entailment"}
 RECORDS = "records.csv"
 CERTIFICATES = "certificates.jsonl"
 _JOURNAL = "collected.partial"
+_OUTCOME = "ledger.json"
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,6 +44,8 @@ class Made:
 
     records: Records
     tables: dict[str, bytes]
+    resumed: int = 0
+    """Answers that rest on a certificate which an interrupted run left, checked again."""
 
 
 def collector_of(data: Data, place: Place) -> Collector:
@@ -108,35 +113,50 @@ def collect(
     jobs: int = 1,
     tick: Callable[[int], None] = lambda _: None,
 ) -> Made:
-    """Make the records, resuming what an interrupted run has left.
+    """Make the records, going on where an interrupted run has stopped.
 
-    The journal of finished answers is kept in `folder` until the records are complete; a torn last line is dropped.
+    Certificates are kept in a journal in `folder` until the records are complete.  Nothing in it is believed:
+    a certificate that was kept is checked again and gives its answer anew, and whatever has none is asked
+    again.  What no check can tell is whether the engine had found it within its budget, so the number of such
+    answers is reported: making the records once more asks every engine.
     """
     tasks = collector.tasks(files, data.engines or {}, data.labels)
     stamp = canonical.digest(
-        "collection", {"authority": authority(collector, data), "files": [n for n, _ in files]}
+        "collection", {"authority": authority(collector, data), "files": _contents(files)}
     )
     journal = _Journal(folder / _JOURNAL, stamp)
-    done = journal.read()
-    left = [task for task in tasks if task.key not in done]
-
-    for found in each(collector.answer, left, jobs):
-        journal.add(found)
+    kept = journal.read()
+    done: dict[tuple[str, str], Collected] = {}
+    resumed = 0
+    asked = [(task, kept.get(task.key)) for task in tasks]
+    for (_, before), found in zip(asked, each(partial(_answer, collector), asked, jobs), strict=True):
+        if before is not None and found.certificate == before:
+            resumed += 1
+        elif found.certificate is not None:
+            journal.add(found.key, found.certificate)
         done[found.key] = found
-        tick(len(left))
-    rows = collector.rows(files, data.engines or {}, data.labels, done)
-    text = _csv(collector, rows)
+        tick(len(tasks))
+    text = _csv(collector, collector.rows(files, data.engines or {}, data.labels, done))
     lines = [
-        json.dumps(
-            {**dict(zip(("arm", "unit"), key, strict=True)), "certificate": found.certificate},
-            separators=(",", ":"),
-        )
-        for key, found in sorted(done.items())
+        _compact({"arm": arm, "unit": unit, "certificate": found.certificate}) + "\n"
+        for (arm, unit), found in sorted(done.items())
         if found.certificate is not None
     ]
-    tables = {RECORDS: text.encode(), CERTIFICATES: "".join(line + "\n" for line in lines).encode()}
+    tables = {RECORDS: text.encode(), CERTIFICATES: "".join(lines).encode()}
     journal.close()
-    return Made(read_text(RECORDS, text, types), tables)
+    return Made(read_text(RECORDS, text, types), tables, resumed)
+
+
+def _answer(collector: Collector, asked: tuple[Task, Any]) -> Collected:
+    return collector.answer(*asked)
+
+
+def _contents(files: Sequence[tuple[str, Path]]) -> list[list[str]]:
+    return [[name, canonical.file_digest(path, name)[0]] for name, path in files]
+
+
+def _compact(tree: Any) -> str:
+    return json.dumps(tree, separators=(",", ":"))
 
 
 def _records(collector: Collector, rows: list[dict[str, str]], types: Mapping[str, str]) -> Records:
@@ -152,45 +172,59 @@ def _csv(collector: Collector, rows: list[dict[str, str]]) -> str:
 
 
 class _Journal:
-    """Finished answers, one JSON line each, so that a killed run loses at most the one it was writing."""
+    """The certificates so far, one line each, so that a killed run loses at most the one it was writing.
+
+    Each line begins with a digest of itself and of all before it: a torn line, one that was edited, and those
+    of two runs that wrote at once end what is read.
+    """
 
     def __init__(self, path: Path, stamp: str) -> None:
         self._path = path
-        self._stamp = stamp
+        self._chain = stamp
         self._file: Any = None
 
-    def read(self) -> dict[tuple[str, str], Collected]:
-        """The answers of an earlier run of the same collection; none where it was another one."""
-        from prereg.collectors.base import Collected
+    def read(self) -> dict[tuple[str, str], Any]:
+        """The certificates of an earlier run of the same collection; none where it was another one.
 
-        found: dict[tuple[str, str], Collected] = {}
-        whole = 0
-        if self._path.exists():
-            data = self._path.read_bytes()
-            lines = data.split(b"\n")[:-1]
-            if lines and lines[0].decode("utf-8", "replace") == self._stamp:
+        None either where the outcome is there already: it is reproduced by asking everything.
+        """
+        found: dict[tuple[str, str], Any] = {}
+        stamp, whole = self._chain, 0
+        if self._path.exists() and not self._path.with_name(_OUTCOME).exists():
+            lines = self._path.read_bytes().split(b"\n")[:-1]
+            if lines and lines[0] == stamp.encode():
                 whole = len(lines[0]) + 1
                 for line in lines[1:]:
-                    try:
-                        answer = Collected.from_json(json.loads(line))
-                    except (ValueError, KeyError, TypeError):
+                    said, _, text = line.partition(b" ")
+                    chain = self._next(text)
+                    if said != chain.encode():
                         break
-                    found[answer.key] = answer
+                    try:
+                        tree = json.loads(text)
+                        found[str(tree["arm"]), str(tree["unit"])] = tree["certificate"]
+                    except (ValueError, KeyError, TypeError, RecursionError):
+                        break
+                    self._chain = chain
                     whole += len(line) + 1
         self._path.parent.mkdir(parents=True, exist_ok=True)
         self._file = self._path.open("r+b" if whole else "wb")
         self._file.truncate(whole)
         self._file.seek(whole)
         if not whole:
-            self._file.write(self._stamp.encode() + b"\n")
+            self._file.write(stamp.encode() + b"\n")
         return found
 
-    def add(self, answer: Collected) -> None:
-        """Keep one more answer."""
-        self._file.write(json.dumps(answer.to_json(), separators=(",", ":")).encode() + b"\n")
+    def add(self, key: tuple[str, str], certificate: Any) -> None:
+        """Keep one more certificate."""
+        text = _compact({"arm": key[0], "unit": key[1], "certificate": certificate}).encode()
+        self._chain = self._next(text)
+        self._file.write(self._chain.encode() + b" " + text + b"\n")
         self._file.flush()
 
     def close(self) -> None:
         """The collection is complete: the journal is no longer needed."""
         self._file.close()
-        self._path.unlink()
+        self._path.unlink(missing_ok=True)
+
+    def _next(self, text: bytes) -> str:
+        return hashlib.sha256(self._chain.encode() + text).hexdigest()

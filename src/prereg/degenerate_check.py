@@ -13,7 +13,7 @@ import numpy as np
 
 from prereg.errors import Problem
 from prereg.expression.claims import Branch, Fold, Leg, Opposite
-from prereg.expression.policies import comparison
+from prereg.expression.evaluation import comparison
 from prereg.expression.terms import Result
 from prereg.prepare import Prepared, degenerate_piece
 from prereg.resolve.units import degenerate_panel

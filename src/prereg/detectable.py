@@ -116,7 +116,7 @@ def _held(design: Design, plus: Integers, minus: Integers, rng: np.random.Genera
     d = plus / n[0] - minus / n[-1]
     point = _above(d, bar, strict=design.strict)
     if design.evidence == "exact":
-        return point & _exactly(design, plus, minus, design.alpha)
+        return point & _exactly(design, plus, minus, design.alpha / design.members)
     resampled = _Resampled.of(design, plus, minus)
     size = design.resamples
     if design.evidence == "support":

@@ -1,4 +1,4 @@
-"""The shapes of what is stored: a file with a valid digest may still hold anything, and is refused by its shape.
+"""The shapes of what is stored: a file with a valid digest may hold anything, and is refused by its shape.
 
 Types and required keys are strict; further keys are allowed, so that what a later version adds can be read.
 Whether a stored protocol makes sense is not said here: `stored` and `resolve` say it.
@@ -238,6 +238,7 @@ class RegisteredData(TypedDict):
 
     prospective: bool
     files: list[RecordFile]
+    collector: NotRequired[dict[str, Any]]
 
 
 class Column(TypedDict):
@@ -532,7 +533,7 @@ class Report(TypedDict):
 class TableFile(TypedDict):
     """A table beside the ledger."""
 
-    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*\.csv$")]
+    name: Annotated[str, Field(pattern=r"^[a-z][a-z0-9_-]*\.(csv|jsonl)$")]
     sha256: Digest
     rows: Count
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from prereg.errors import InputError, Problem
 from prereg.estimate import Block
-from prereg.expression import policies as language
+from prereg.expression.environment import Environment
 from prereg.expression.syntax import parse
 from prereg.prepare import Prepared
 from prereg.resolve.claims import resolve_claims
@@ -85,7 +85,7 @@ def _rebind(plan: Plan, out: set[Key], places: Places) -> Plan:
         if VALUE in spec
     }
     notes = Notes(places)
-    environment: language.Environment = replace(plan.environment, metrics=known)
+    environment: Environment = replace(plan.environment, metrics=known)
     values, environment = Values(written, environment, plan.degenerate, notes).resolve()
     predictions, reports = resolve_claims(plan.protocol, environment, notes)
     notes.stop_if_broken()

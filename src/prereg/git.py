@@ -1,4 +1,4 @@
-"""Questions to the git history around a project: read only, offline, and running nothing that a repository names.
+"""Questions to the git history around a project: read only, offline, running nothing that a repository names.
 
 No date is ever read: what came first is told by ancestry alone.
 """
@@ -129,7 +129,7 @@ def ask(root: Path, *arguments: str, given: bytes = b"") -> bytes | None:
     }
     settings = [word for setting in _SAFE for word in ("-c", setting)]
     try:
-        done = subprocess.run(
+        done = subprocess.run(  # noqa: S603
             ["git", *settings, "-C", str(root), *arguments],  # noqa: S607
             env=environment,
             capture_output=True,

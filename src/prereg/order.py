@@ -1,7 +1,7 @@
 """Was it promised first?  Evidence layer by layer, offline: history, signatures, time stamps.
 
-Each layer holds, does not hold, or cannot be told (PARTIAL, with the reason).  None of them shows that no other plan
-was registered elsewhere.
+Each layer holds, does not hold, or cannot be told (PARTIAL, with the reason).  None of them shows that no
+other plan was registered elsewhere.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ def _kept(path: str) -> bool:
 
 
 def removed(project: Project, git: Git | str, ids: Sequence[str] | None = None) -> Layer:
-    """What history holds and is here no more, or is here otherwise: registrations, ledgers, attempts, notes."""
+    """What history holds and is gone or changed: registrations, ledgers, attempts, witnesses, notes."""
     if isinstance(git, str):
         return Layer("nothing removed", "partial", f"cannot be told: {git}")
     folders = [f"{top}/{name}" for name in ids for top in ("registrations", "results")] if ids else []
@@ -179,7 +179,9 @@ def _signature(project: Project, registered: Registration, git: Git | str, allow
         return Layer("signature", "unchecked", f"{what} is signed; --allowed-signers FILE checks it")
     if not allowed.is_file():
         raise MissingError(Problem("no such file", Place(str(allowed))))
-    good, bad, unknown = [], [], []
+    good: list[str] = []
+    bad: list[str] = []
+    unknown: list[str] = []
     for one in found:
         who = _signer(one, allowed)
         (bad if who is None else good if who else unknown).append(f"{one.what}{f' by {who}' if who else ''}")

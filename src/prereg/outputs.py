@@ -7,7 +7,17 @@ from typing import Any, Literal, NotRequired
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from prereg.documents import Amends, Count, Counts, Digest, LedgerContent, RegistrationContent, Verdict
+from prereg.documents import (  # noqa: TC001 - pydantic reads them at run time
+    Amends,
+    Count,
+    Counts,
+    Digest,
+    LedgerAmends,
+    LedgerContent,
+    RegistrationContent,
+    TouchingChange,
+    Verdict,
+)
 
 
 class Problem(TypedDict):
@@ -69,6 +79,17 @@ class Amend(TypedDict):
     warnings: list[Problem]
 
 
+class Noted(TypedDict):
+    """A note beside verdicts."""
+
+    file: str
+    time: str
+    registration: Digest
+    attempt: Digest | None
+    predictions: list[str]
+    text: str
+
+
 class Run(TypedDict):
     """One registration that was run."""
 
@@ -78,6 +99,7 @@ class Run(TypedDict):
     outcome: Literal["written", "reproduced"]
     notes: list[str]
     fell_short: list[str]
+    noted: list[Noted]
     content: LedgerContent
 
 
@@ -97,6 +119,7 @@ class ShownRegistration(TypedDict):
     kind: Literal["registration"]
     digest: Digest
     content: RegistrationContent
+    noted: list[Noted]
 
 
 class ShownLedger(TypedDict):
@@ -107,6 +130,7 @@ class ShownLedger(TypedDict):
     kind: Literal["ledger"]
     digest: Digest
     content: LedgerContent
+    noted: list[Noted]
 
 
 class ShownPolicy(TypedDict):
@@ -223,12 +247,33 @@ class Finding(TypedDict):
     line: int | None
 
 
+class BaseVerdict(TypedDict):
+    """What the base says of a prediction."""
+
+    verdict: Verdict
+    reason: str | None
+    point: float | str | None
+    interval: list[Any] | None
+    n: Any
+
+
 class Compared(TypedDict):
     """One prediction, now and in the base."""
 
     id: str
+    claim: str
     verdict: Verdict
+    reason: str | None
+    anticipated: Literal["held", "failed", "falsified", "open"]
+    surprise: bool
+    guard: bool
+    base: BaseVerdict | None
     changed: bool
+    fell_short: list[str]
+    deviated: NotRequired[bool]
+    deviations: NotRequired[list[TouchingChange]]
+    noted: list[Noted]
+    line: int | None
 
 
 class ComparedLedger(TypedDict):
@@ -241,9 +286,25 @@ class ComparedLedger(TypedDict):
     headline: str | None
     counts: Counts
     base_registration: Digest | None
-    amends: dict[str, Any] | None
-    notes: list[dict[str, Any]]
+    amends: LedgerAmends | None
+    notes: list[Noted]
     predictions: list[Compared]
+    data: Literal["verified", "unchecked", "changed"]
+    whole: bool
+
+
+class DiffSummary(TypedDict):
+    """How many ledgers and findings; verdicts of primary predictions that are no guards."""
+
+    ledgers: Count
+    held: Count
+    failed: Count
+    falsified: Count
+    surprises: Count
+    changed: Count
+    fell_short: Count
+    integrity: Count
+    missing: Count
 
 
 class Diff(TypedDict):
@@ -254,7 +315,7 @@ class Diff(TypedDict):
     base: Base | None
     tolerance: float
     fail_on: list[str]
-    summary: dict[str, int]
+    summary: DiffSummary
     findings: list[Finding]
     ledgers: list[ComparedLedger]
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from prereg.errors import Place, Problem
     from prereg.expression.claims import Claim, SupportCondition
-    from prereg.expression.policies import Environment
+    from prereg.expression.environment import Environment
     from prereg.expression.rows import Rows
     from prereg.expression.terms import Term
     from prereg.metrics import Kind

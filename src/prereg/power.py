@@ -292,7 +292,7 @@ def _design(
         n,
         bar,
         one.op in (">", "<", "!="),
-        "family" if prediction.spec.family is not None else kind,  # type: ignore[arg-type]
+        "family" if prediction.spec.family is not None and kind == "interval" else kind,  # type: ignore[arg-type]
         (1 - level) / (one.held if one.positive else one.falsified),
         resamples,
         prediction.spec.evidence.support or 0.0,

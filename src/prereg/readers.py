@@ -73,9 +73,7 @@ def read_text(name: str, text: str, types: Mapping[str, str]) -> Records:
     return _joined([_csv(name, text)], types)
 
 
-def _joined(
-    tables: list[_Table], types: Mapping[str, str], only: Collection[str] | None = None
-) -> Records:
+def _joined(tables: list[_Table], types: Mapping[str, str], only: Collection[str] | None = None) -> Records:
     typed = {t.typed for t in tables}
     if len(typed) > 1:
         other = next(t for t in tables if t.typed != tables[0].typed)

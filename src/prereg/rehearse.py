@@ -8,6 +8,7 @@ each time.  A claim that comes out the same whatever is drawn deserves a second 
 
 from __future__ import annotations
 
+import contextlib
 import re
 import secrets
 from collections import Counter
@@ -77,7 +78,9 @@ class Drawn:
     def spoken(self) -> str:
         """In words."""
         if self.values:
-            said = f"one of {listed(self.values)}" + (f", or {shown(self.other)} in half" if self.other else "")
+            said = f"one of {listed(self.values)}" + (
+                f", or {shown(self.other)} in half" if self.other else ""
+            )
         elif self.kind == TRUTH:
             said = "true or false, each with probability 1/2"
         elif self.low is not None:
@@ -103,7 +106,9 @@ class Rehearsal:
 # -- what is drawn
 
 
-def plan_draws(protocol: Protocol, used: Usage, unread: Sequence[str], given: dict[str, Drawn]) -> list[Drawn]:
+def plan_draws(
+    protocol: Protocol, used: Usage, unread: Sequence[str], given: dict[str, Drawn]
+) -> list[Drawn]:
     """How each column is drawn that the protocol reads and that was not looked at."""
     out = []
     for name in unread:
@@ -341,10 +346,16 @@ def rehearse(
     try:
         found = _rehearsed(project, path, document, protocol, draws, seed, known, given, jobs, tick)
     except PreregError as error:
-        _finish(file, start, {"outcome": "refused", "exit_code": error.exit_code, "message": str(error)[:2000]})
+        with contextlib.suppress(PreregError):
+            _finish(
+                file,
+                start,
+                {"outcome": "refused", "exit_code": error.exit_code, "message": str(error)[:2000]},
+            )
         raise
     except BaseException as error:
-        _finish(file, start, {"outcome": "stopped", "message": type(error).__name__})
+        with contextlib.suppress(PreregError):
+            _finish(file, start, {"outcome": "stopped", "message": type(error).__name__})
         raise
     return Rehearsal(file, protocol, _finish(file, start, {"outcome": "finished", **found}))
 
@@ -408,7 +419,8 @@ def _rehearsed(
         worst = broken[0]
         hint = "--draw column=low..high (or a,b,c) says what a column can hold, --known column reads it"
         raise InputError(
-            *worst.problems, Problem(f"{len(broken)} of {draws} draws came to nothing; {hint}", Place(path.name))
+            *worst.problems,
+            Problem(f"{len(broken)} of {draws} draws came to nothing; {hint}", Place(path.name)),
         )
     sound = [r for r in results if not isinstance(r, PreregError)]
     return {
@@ -475,7 +487,9 @@ def _units(protocol: Protocol, records: Records, document: Document) -> np.ndarr
         if column is not None and column.kind != "nested":
             codes.append(as_text(column).data[0])
     if not codes:
-        raise InputError(Problem(f"the records have no unit column `{data.unit}`", document.place(("data", "unit"))))
+        raise InputError(
+            Problem(f"the records have no unit column `{data.unit}`", document.place(("data", "unit")))
+        )
     inverse: np.ndarray = np.unique(np.stack(codes), axis=1, return_inverse=True)[1].reshape(-1)
     return inverse
 

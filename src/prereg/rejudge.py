@@ -1,9 +1,9 @@
-"""The verdicts of a ledger again, from the numbers in it and the registration: the same judge, without records.
+"""The verdicts of a ledger again, from the numbers in it and the registration: the same judge, no records.
 
-A ledger holds what decided: both sides, d and its interval, support, p.  From these, and from the text of the
-claim, the tree of its legs is built and judged anew.  Not in a ledger, and so taken as it says: the truth of a leg
-without a difference (`defined(x)`, two names compared), on which side the units of an exact test lean, how
-many policies a fold ran over, and where one of two nested folds ends.  The numbers themselves need the records.
+A ledger holds what decided: both sides, d and its interval, support, p.  From these, and from the text of
+the claim, the tree of its legs is built and judged anew.  Not in a ledger, and so taken as it says: the truth
+of a leg without a difference (`defined(x)`, two names compared), on which side the units of an exact test
+lean, how many policies a fold ran over, where one of two nested folds ends.  The numbers need the records.
 """
 
 from __future__ import annotations
@@ -610,7 +610,15 @@ class _Claim:
         return found(leaf, truth, sign, kind, reason=reason, level=float(level), p=p, p_adjusted=adjusted)
 
 
-def _no_variation(leaf: judge.Leg, truth: Truths, entry: Tree, level: Fraction, **more: float) -> Finding:
+def _no_variation(
+    leaf: judge.Leg,
+    truth: Truths,
+    entry: Tree,
+    level: Fraction,
+    *,
+    p: float | None = None,
+    p_adjusted: float | None = None,
+) -> Finding:
     if entry["interval"] is None or entry["interval"][0] != entry["interval"][1]:
         raise ContradictionError(f"`{entry['claim']}` varies: {entry['interval']}")
     corrected = entry.get("level_corrected")
@@ -622,7 +630,8 @@ def _no_variation(leaf: judge.Leg, truth: Truths, entry: Tree, level: Fraction, 
         reason="no_variation",
         level=float(level),
         level_corrected=corrected,
-        **more,
+        p=p,
+        p_adjusted=p_adjusted,
     )
 
 

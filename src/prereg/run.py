@@ -8,6 +8,7 @@ reproduced, never replaced; (9) results are written, the ledger last; (10) the a
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -40,7 +41,6 @@ if TYPE_CHECKING:
 
     from prereg.project import Project
     from prereg.protocol import Protocol
-    from prereg.records import Records
     from prereg.registration import Registration
 
 
@@ -95,15 +95,24 @@ def run(
     known_parts(registered)
     attempt = begin(project, registered, "run", circumstances(project.root))
     try:
-        content, tables = _execute(project, registered, jobs, stage, tick)
+        analysis, content, tables = _execute(project, registered, jobs, stage, tick)
         folder = project.results(registered.id) / registered.short
         reproduced = results.write(project, folder, content, tables, circumstances(project.root))
     except PreregError as error:
-        attempt.finish("refused", exit_code=error.exit_code, message=str(error)[:2000])
+        try:
+            attempt.finish("refused", exit_code=error.exit_code, message=str(error)[:2000])
+        except PreregError as lost:  # the disk is full, say: what went wrong first is still told first
+            raise type(error)(*error.problems, *lost.problems) from None
         raise
     except BaseException as error:
-        attempt.finish("stopped", message=type(error).__name__)
+        with contextlib.suppress(PreregError):
+            attempt.finish("stopped", message=type(error).__name__)
         raise
+    if analysis.resumed:
+        notes.append(
+            f"{analysis.resumed} answers rest on certificates that an interrupted run left, checked again; "
+            "one more run asks for them anew"
+        )
     attempt.finish(
         "reproduced" if reproduced else "written",
         ledger=ledger.FILE.digest(content),
@@ -161,7 +170,7 @@ def _execute(
     jobs: int,
     stage: Callable[[str], None],
     tick: Callable[[int], None],
-) -> tuple[dict[str, Any], dict[str, bytes]]:
+) -> tuple[Analysis, dict[str, Any], dict[str, bytes]]:
     entries = registered.content["data"]["files"]
     stage("hashing records")
     manifest.verify(project, entries)
@@ -171,7 +180,7 @@ def _execute(
     stage("resampling")
     content, tables = computed(registered, analysis, jobs, tick)
     manifest.verify(project, entries)
-    return content, tables
+    return analysis, content, tables
 
 
 def computed(
@@ -195,9 +204,16 @@ def computed(
 
 
 def analysis_of(
-    project: Project, registered: Registration, jobs: int = 1, tick: Callable[[int], None] = lambda _: None
+    project: Project,
+    registered: Registration,
+    jobs: int = 1,
+    tick: Callable[[int], None] = lambda _: None,
+    journal: Path | None = None,
 ) -> Analysis:
-    """What a registration comes to, from its stored protocol and the records (made here, where it makes them).
+    """What a registration comes to, from its stored protocol and the records.
+
+    Where the run makes the records they are made here; what is done already is kept in the folder `journal`,
+    by default that of the results.
 
     Raises:
         IntegrityError: where the registered protocol no longer resolves.
@@ -210,13 +226,16 @@ def analysis_of(
 
     protocol = from_stored(registered.content["protocol"], registered.place)
     files = manifest.files_of(project, registered.content["data"]["files"])
-    made: dict[str, bytes] = {}
+    made = None
     if protocol.data.collect is None:
         records = read_records(files, protocol.column_types())
     else:
-        records, made = collected(project, registered, protocol, jobs, tick)
+        made = collected(project, registered, protocol, jobs, tick, journal)
+        records = made.records
     try:
-        analysis = replace(analyse(protocol, records, place), made=made)
+        analysis = analyse(protocol, records, place)
+        if made is not None:
+            analysis = replace(analysis, made=made.tables, resumed=made.resumed)
     except InputError as error:
         raise IntegrityError(*error.problems) from None
     # a lock refuses what cannot be judged; a registration that asks for it was not written by one
@@ -233,7 +252,8 @@ def collected(
     protocol: Protocol,
     jobs: int,
     tick: Callable[[int], None],
-) -> tuple[Records, dict[str, bytes]]:
+    journal: Path | None,
+) -> collect.Made:
     """The records that the registered collector makes, and the files to keep.
 
     Raises:
@@ -245,9 +265,8 @@ def collected(
     collect.verify_authority(collector, protocol.data, data.get("collector") or {}, registered.place)
     files = manifest.files_of(project, data["files"])
     types = collect.types_of(collector, protocol.column_types())
-    folder = project.results(registered.id) / registered.short
-    made = collect.collect(collector, protocol.data, files, types, folder, jobs, tick)
-    return made.records, made.tables
+    folder = journal or project.results(registered.id) / registered.short
+    return collect.collect(collector, protocol.data, files, types, folder, jobs, tick)
 
 
 def as_registered(registered: Registration, analysis: Analysis) -> None:

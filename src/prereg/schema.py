@@ -1,4 +1,4 @@
-"""JSON Schemas: of protocols, with the metric kinds and their parameters; of stored files; of what --json prints."""
+"""JSON Schemas: of protocols, with the metric kinds; of stored files; of what commands print with --json."""
 
 from __future__ import annotations
 
@@ -90,6 +90,5 @@ def schema_of(what: str) -> dict[str, Any]:
     if command in OUTPUTS:
         return output_schema(command)
     known = ["protocol", *SHAPES, *OUTPUTS]
-    raise InputError(
-        f"prereg: no schema of {shown(what)}{suggestion(what, known)}; known: {listed(dict.fromkeys(known), 30)}"
-    )
+    hint = suggestion(what, known)
+    raise InputError(f"prereg: no schema of {shown(what)}{hint}; known: {listed(dict.fromkeys(known), 30)}")

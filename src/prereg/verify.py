@@ -28,7 +28,9 @@ Nothing is written, no code in any file is run, no path outside the project is f
 from __future__ import annotations
 
 import hashlib
+import tempfile
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from prereg import (
@@ -49,15 +51,15 @@ from prereg.differences import changes
 from prereg.errors import IntegrityError, MissingError, Place, PreregError, Problem
 from prereg.git import checkout
 from prereg.lock import known_parts, sources
+from prereg.order import Trust
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
-    from pathlib import Path
 
     from prereg.analysis import Analysis
     from prereg.attempts import Attempt
     from prereg.ledger import Ledger
-    from prereg.order import State, Trust
+    from prereg.order import State
     from prereg.project import Project
     from prereg.registration import Registration
 
@@ -116,7 +118,7 @@ class Options:
     allow_unrun: bool = False
     rerun: bool = False
     jobs: int = 1
-    trust: Trust = order.Trust()
+    trust: Trust = field(default_factory=Trust)
 
 
 def exit_code(found: Sequence[Verified]) -> int:
@@ -300,7 +302,13 @@ def _data(facts: _Facts, asked: Options) -> tuple[State, str]:
 def _resolution(facts: _Facts, asked: Options) -> tuple[State, str]:
     if not facts.has_data:
         return _absent(asked)
-    analysis = run.analysis_of(facts.project, facts.registered)
+    if facts.registered.content["data"].get("collector") is None:
+        analysis = run.analysis_of(facts.project, facts.registered)
+    elif not asked.rerun:
+        return "unchecked", "the run makes its records; --rerun makes them again"
+    else:
+        with tempfile.TemporaryDirectory(prefix="prereg-") as folder:
+            analysis = run.analysis_of(facts.project, facts.registered, asked.jobs, journal=Path(folder))
     run.as_registered(facts.registered, analysis)
     facts.analysis = analysis
     return "ok", "columns, factors, units, split and streams"

@@ -1,4 +1,4 @@
-"""`prereg verify`: does everything still say what was promised?"""
+"""`prereg verify`: whether everything still says what was promised."""
 
 from __future__ import annotations
 

@@ -38,20 +38,6 @@ class Collected:
         """(arm, unit)."""
         return self.arm, self.unit
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values for the journal."""
-        return {"arm": self.arm, "unit": self.unit, "cells": self.cells, "certificate": self.certificate}
-
-    @classmethod
-    def from_json(cls, tree: dict[str, Any]) -> Collected:
-        """The inverse of `to_json`; KeyError or TypeError for anything else."""
-        return cls(
-            str(tree["arm"]),
-            str(tree["unit"]),
-            {str(k): str(v) for k, v in tree["cells"].items()},
-            tree["certificate"],
-        )
-
 
 class Collector(Protocol):
     """The interface of a collector; everything about it is deterministic."""
@@ -65,7 +51,7 @@ class Collector(Protocol):
         ...
 
     def resolved(self, engines: Mapping[str, Mapping[str, int | str]]) -> list[dict[str, Any]]:
-        """Every arm with its engine, the engine\'s version and all budgets written out."""
+        """Every arm with its engine, the engine's version and all budgets written out."""
         ...
 
     def sources(self) -> str:
@@ -90,8 +76,12 @@ class Collector(Protocol):
         """What has to be answered, in a fixed order."""
         ...
 
-    def answer(self, task: Task) -> Collected:
-        """Answer one task; runs in a worker."""
+    def answer(self, task: Task, kept: Any = None) -> Collected:
+        """Answer one task; runs in a worker.
+
+        `kept` is a certificate that an earlier run is said to have given. It is checked like any other and
+        makes the same answer as then, or it is passed over.
+        """
         ...
 
     def rows(

@@ -1,8 +1,8 @@
-"""Decision procedures on propositional problems: what they claim, and which of it the detached checker accepts.
+"""Decision procedures on propositional problems: what they claim, and what of it a detached checker accepts.
 
-An engine is asked, its certificate goes to the checker as text, and only what the checker derives again from the
-problem file counts as certified.  A claim that it does not accept is an alarm (`kernel_rejected`).  A file that
-cannot be read is recorded as unreadable, never as an abstention.
+An engine is asked, its certificate goes to the checker as text, and only what the checker derives again from
+the problem file counts as certified.  A claim that it does not accept is an alarm (`kernel_rejected`).  A
+file that cannot be read is recorded as unreadable, never as an abstention.
 """
 
 from __future__ import annotations
@@ -10,10 +10,10 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
-from prereg.checker import check
+from prereg.checker import Verdict, check
 from prereg.collectors.base import Collected, Task
 from prereg.errors import InputError, Place, PreregError, Problem, suggestion
 from prereg.studies.logic.engines import ENGINES, Engine
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     Arms = Mapping[str, Mapping[str, int | str]]
     Files = Sequence[tuple[str, Path]]
 
-_NUMBERED = re.compile(r"(.+?)\+\d+\.\d+\Z")
+_NUMBERED = re.compile(r"(.+?)(?:\+\d+\.\d+|_\d+)\Z")
 _SOURCES = ("studies/logic", "checker", "collectors")
 _ENGINE = "engine"
 _UNKNOWN = Labels(None, None)
@@ -52,7 +52,7 @@ _OUTCOME = {
 
 
 def family_of(problem: str) -> str:
-    """`SYJ201+1.007` is one of the family SYJ201; a problem that is not numbered is a family of its own."""
+    """`SYJ201+1.007` and `syj201_07` are of the families before the number; else a problem is its own family."""
     match = _NUMBERED.match(problem)
     return match[1] if match else problem
 
@@ -67,7 +67,22 @@ def _engine_of(arm: str, options: Mapping[str, int | str]) -> tuple[Engine, dict
     return ENGINES[name], ENGINES[name].settled(budgets)  # type: ignore[arg-type]
 
 
-def _problems(files: Files, labels: str | None) -> list[tuple[str, str, Path]]:
+def _table(files: Files, labels: str | None) -> str | None:
+    """The name of the file that holds the labels.
+
+    Raises:
+        InputError: where it is none of the files, or more than one.
+
+    """
+    if labels is None:
+        return None
+    found = [name for name, _ in files if PurePosixPath(name).name == PurePosixPath(labels).name]
+    if len(found) != 1:
+        raise InputError(f"the table of labels `{labels}` is {len(found)} of the files, not one")
+    return found[0]
+
+
+def _problems(files: Files, table: str | None) -> list[tuple[str, str, Path]]:
     """(problem, file name, path), sorted by problem.
 
     Raises:
@@ -75,27 +90,62 @@ def _problems(files: Files, labels: str | None) -> list[tuple[str, str, Path]]:
 
     """
     found: dict[str, tuple[str, str, Path]] = {}
+    twice = []
     for name, path in files:
-        if labels is not None and name.endswith(Path(labels).name) and path.suffix == ".csv":
+        if name == table:
             continue
         stem = path.name.removesuffix(".p")
         if stem in found:
-            raise InputError(Problem(f"`{stem}` is a problem of {found[stem][1]} already", Place(name)))
-        found[stem] = (stem, name, path)
+            twice.append(Problem(f"`{stem}` is the problem of {found[stem][1]} already", Place(name)))
+        found.setdefault(stem, (stem, name, path))
+    if twice:
+        raise InputError(*twice)
     return [found[key] for key in sorted(found)]
 
 
-def _labels(files: Files, labels: str | None, problems: list[tuple[str, str, Path]]) -> dict[str, Labels]:
-    if labels is not None:
-        table = next(p for n, p in files if n.endswith(Path(labels).name) and p.suffix == ".csv")
-        return table_labels(table)
-    out: dict[str, Labels] = {}
+def _labelled(files: Files, labels: str | None) -> list[tuple[str, str, Path, Labels]]:
+    """The problems with what is known of them.
+
+    Raises:
+        InputError: as `_problems`, and for every status line that says nothing known: its problem would be
+            dropped from the recall without a word.
+
+    """
+    table = _table(files, labels)
+    problems = _problems(files, table)
+    if table is not None:
+        known = table_labels(dict(files)[table])
+        return [(*problem, known.get(problem[0], _UNKNOWN)) for problem in problems]
+    out: list[tuple[str, str, Path, Labels]] = []
+    wrong: list[Problem] = []
     for stem, name, path in problems:
         try:
-            out[stem] = header_labels(path.read_bytes(), name)
-        except InputError:
-            out[stem] = _UNKNOWN  # the file itself is reported when it is read as a problem
+            out.append((stem, name, path, header_labels(path.read_bytes(), name)))
+        except InputError as error:
+            wrong += error.problems
+    if wrong:
+        raise InputError(*wrong)
     return out
+
+
+def _compact(certificate: Any) -> str:
+    return json.dumps(certificate, separators=(",", ":"))
+
+
+def _claimed(task: Task, claim: str, label: str | None, certificate: Any, verdict: Verdict) -> Collected:
+    """The answer of an engine that claims something, and what the checker made of it."""
+    good = verdict.accepted and verdict.follows == (claim == "theorem")
+    cells = {
+        "readable": "true",
+        "answered": "true",
+        "claim": claim,
+        "certified": "true" if good else "false",
+        "kernel_rejected": "false" if good else "true",
+        "agrees": "" if label is None else ("true" if claim == label else "false"),
+        "certificate_bytes": str(len(_compact(certificate))),
+        "reason": "" if good else f"alarm: {verdict.reason}",
+    }
+    return Collected(task.arm, task.unit, cells, certificate)
 
 
 class Entailment:
@@ -138,25 +188,30 @@ class Entailment:
 
     def tasks(self, files: Files, engines: Arms, labels: str | None) -> list[Task]:
         """Every engine on every problem."""
-        problems = _problems(files, labels)
-        known = _labels(files, labels, problems)
+        problems = _labelled(files, labels)
         out = []
         for arm, options in sorted(engines.items()):
             engine, budgets = _engine_of(arm, options)
-            for stem, name, path in problems:
-                label = getattr(known.get(stem, _UNKNOWN), engine.logic)
+            for stem, name, path, known in problems:
+                label = getattr(known, engine.logic)
                 out.append(Task(arm, stem, (str(path), name, engine.name, budgets, label)))
         return out
 
-    def answer(self, task: Task) -> Collected:
-        """Ask the engine, and have its certificate checked."""
+    def answer(self, task: Task, kept: Any = None) -> Collected:
+        """Ask the engine, and have its certificate checked; or check one that was kept."""
         path, name, engine_name, budgets, label = task.work
         engine = ENGINES[engine_name]
+        data = Path(path).read_bytes()
         try:
             problem = read_problem(Path(path), name)
         except PreregError as error:
             reason = f"unreadable: {error.problems[0].message}"
             return Collected(task.arm, task.unit, {"readable": "false", "reason": reason})
+        if kept is not None:
+            verdict = check(data.decode("latin-1"), _compact(kept), engine.logic)
+            if verdict.accepted:
+                claim = "theorem" if verdict.follows else "non_theorem"
+                return _claimed(task, claim, label, kept, verdict)
         outcome = engine.run(problem, budgets)
         if outcome.claim is None or outcome.certificate is None:
             cells = {
@@ -166,32 +221,19 @@ class Entailment:
                 "kernel_rejected": "false",
             }
             return Collected(task.arm, task.unit, {**cells, "reason": outcome.reason or ""})
-        text = json.dumps(outcome.certificate, separators=(",", ":"))
-        verdict = check(Path(path).read_bytes().decode("latin-1"), text, engine.logic)
-        good = verdict.accepted and verdict.follows == (outcome.claim == "theorem")
-        cells = {
-            "readable": "true",
-            "answered": "true",
-            "claim": outcome.claim,
-            "certified": "true" if good else "false",
-            "kernel_rejected": "false" if good else "true",
-            "agrees": "" if label is None else ("true" if outcome.claim == label else "false"),
-            "certificate_bytes": str(len(text)),
-            "reason": "" if good else f"alarm: {verdict.reason}",
-        }
-        return Collected(task.arm, task.unit, cells, outcome.certificate)
+        verdict = check(data.decode("latin-1"), _compact(outcome.certificate), engine.logic)
+        return _claimed(task, outcome.claim, label, outcome.certificate, verdict)
 
     def rows(
         self, files: Files, engines: Arms, labels: str | None, done: Mapping[tuple[str, str], Collected]
     ) -> list[dict[str, str]]:
         """The records, by engine and problem."""
-        problems = _problems(files, labels)
-        known = _labels(files, labels, problems)
+        problems = _labelled(files, labels)
         out = []
         for arm, options in sorted(engines.items()):
             engine, _ = _engine_of(arm, options)
-            for stem, _, _ in problems:
-                label = getattr(known.get(stem, _UNKNOWN), engine.logic)
+            for stem, _, _, known in problems:
+                label = getattr(known, engine.logic)
                 found = done.get((arm, stem))
                 row = {
                     "engine": arm,

@@ -14,29 +14,37 @@ import numpy as np
 
 from prereg.errors import listed, suggestion
 from prereg.expression import ranges, syntax
-from prereg.expression.reductions import PAIRED, REDUCTIONS, paired_reason, quantile
+from prereg.expression.environment import Environment, Metric
+from prereg.expression.evaluation import (
+    applied,
+    coded,
+    comparison,
+    definedness,
+    finite,
+    fixed,
+    labelled,
+    pair_groups,
+    reduce_groups,
+)
+from prereg.expression.reductions import PAIRED, REDUCTIONS, quantile
 from prereg.expression.syntax import ExpressionError
 from prereg.expression.terms import (
     BROKEN,
     LABEL,
     NUMBER,
     TRUTH,
-    Facts,
     Frame,
     MetricRef,
     Result,
     Term,
     constant,
     guards,
-    merge_facts,
-    no_facts,
     spread,
     spread_facts,
     text,
     undefined,
 )
 from prereg.values import (
-    CODE,
     SCALAR,
     AlignmentError,
     Axes,
@@ -51,46 +59,12 @@ from prereg.values import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
     from decimal import Decimal
 
-    from prereg.expression.reductions import Vector
-    from prereg.expression.terms import LeftOut
 
 _SPOKEN = {NUMBER: "a number", TRUTH: "a truth value", LABEL: "a label", BROKEN: "?"}
 REDUCE = "reduce it (all, any, mean, spearman …) or select one policy"
-
-
-@dataclass(frozen=True, eq=False)
-class Metric:
-    """What expressions must know of a metric: its policies (real and degenerate), kind and range."""
-
-    axes: Axes
-    kind: str = NUMBER
-    range: ranges.Range = ranges.ANY
-    degenerate: Mapping[str, Axes] = field(default_factory=dict)
-    excluded: frozenset[Key] = frozenset()
-    attribute: bool = False  # an attribute of the policy (tau) takes the factors of what it meets
-
-
-@dataclass(frozen=True, eq=False)
-class Environment:
-    """The names an expression over policies may use."""
-
-    metrics: Mapping[str, Metric]
-    factors: Mapping[str, tuple[str, ...]]
-    arm_factor: str
-    guard_arms: frozenset[str] = frozenset()
-    lets: Mapping[str, syntax.Node] = field(default_factory=dict)
-    texts: Mapping[str, str] = field(default_factory=dict)
-    """The texts of the lets, as written."""
-    broken: frozenset[str] = frozenset()
-    """Names whose own definition has a problem: nothing more is said of them."""
-
-    @property
-    def degenerate(self) -> tuple[str, ...]:
-        """The degenerate policies that any metric has."""
-        return tuple(dict.fromkeys(name for m in self.metrics.values() for name in m.degenerate))
 
 
 @dataclass
@@ -281,9 +255,9 @@ class Compiler:
             data = np.array([np.nan if d is None else float(d) for d in numbers])
             known = [float(d) for d in numbers if d is not None]
             reach = ranges.Range(min(known), max(known)) if known else ranges.ANY
-            return Term(NUMBER, axes, _fixed(data), reach, floating=True, factor=name)
+            return Term(NUMBER, axes, fixed(data), reach, floating=True, factor=name)
         codes = np.arange(len(values), dtype=np.float64)
-        return Term(LABEL, axes, _fixed(codes), labels=values, floating=True, factor=name)
+        return Term(LABEL, axes, fixed(codes), labels=values, floating=True, factor=name)
 
     def _label_of(self, term: Term) -> Term:
         """A numeric factor read as the text of its values."""
@@ -293,7 +267,7 @@ class Compiler:
         if term.axes.scalar:
             return replace(term, kind=LABEL, labels=values)
         codes = np.arange(len(values), dtype=np.float64)
-        return Term(LABEL, term.axes, _fixed(codes), labels=values, floating=True, factor=term.factor)
+        return Term(LABEL, term.axes, fixed(codes), labels=values, floating=True, factor=term.factor)
 
     # -- selection -------------------------------------------------------------------------------------
 
@@ -480,12 +454,12 @@ class Compiler:
             return constant(value) if np.isfinite(value) else self.fail("this constant is undefined", node)
 
         def lay(target: Axes) -> Callable[[Frame], Result]:
-            return _applied(function, [spread(t, target) for t in terms], why)
+            return applied(function, [spread(t, target) for t in terms], why)
 
         return Term(
             kind,
             axes,
-            _applied(function, parts, why),
+            applied(function, parts, why),
             reach,
             guard=guards(*terms),
             reads_metric=any(t.reads_metric for t in terms),
@@ -517,7 +491,7 @@ class Compiler:
             return _BROKEN
         reach = ranges.arithmetic(node.op, left.range, right.range)
         why = "zero_division" if node.op == "/" else "undefined_input"
-        return self._pointwise(node, NUMBER, reach, _finite(_OPERATIONS[node.op]), [left, right], why)
+        return self._pointwise(node, NUMBER, reach, finite(_OPERATIONS[node.op]), [left, right], why)
 
     def link(self, op: str, left: syntax.Node, right: syntax.Node) -> tuple[Term, Term]:
         """The two sides of one comparison, checked to be comparable."""
@@ -563,7 +537,7 @@ class Compiler:
         right = np.array([codes[v] for v in y.labels])
 
         def same(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-            gap = _coded(left, a) - _coded(right, b)
+            gap = coded(left, a) - coded(right, b)
             return comparison(op)(gap)
 
         return self._pointwise(node, TRUTH, ranges.UNIT, same, [x, y])
@@ -627,7 +601,7 @@ class Compiler:
             fold = np.minimum if smaller else np.maximum
             return self._pointwise(node, NUMBER, reach, lambda *x: functools.reduce(fold, x), terms)
         reach = ranges.monotone(name, terms[0].range)
-        return self._pointwise(node, NUMBER, reach, _finite(_ELEMENTARY[name]), terms)
+        return self._pointwise(node, NUMBER, reach, finite(_ELEMENTARY[name]), terms)
 
     def _defined(self, node: syntax.Call) -> Term:
         inner = self.term(node.arguments[0])
@@ -638,12 +612,12 @@ class Compiler:
             inner,
             kind=TRUTH,
             range=ranges.UNIT,
-            evaluate=_definedness(inner.evaluate, wanted=wanted),
+            evaluate=definedness(inner.evaluate, wanted=wanted),
             metric=None,
             constant=None,
             factor=None,
             labels=(),
-            lay=lambda axes: _definedness(spread(inner, axes), wanted=wanted),
+            lay=lambda axes: definedness(spread(inner, axes), wanted=wanted),
         )
 
     def _choose(self, node: syntax.Call) -> Term:
@@ -692,7 +666,12 @@ class Compiler:
         if name in PAIRED:
             paired, reach = PAIRED[name]
             return Term(
-                NUMBER, target, _paired(paired, parts, groups, axes), reach, guard=guard, reads_metric=reads
+                NUMBER,
+                target,
+                pair_groups(paired, parts, groups, axes),
+                reach,
+                guard=guard,
+                reads_metric=reads,
             )
         if name == "quantile":
             q = self._as_number(node.arguments[1])
@@ -702,18 +681,20 @@ class Compiler:
                 return self.fail(
                     "the second argument of `quantile` is a number from 0 to 1", node.arguments[1]
                 )
-            evaluate = _reduced(quantile(q.constant), parts[0], groups, axes, "vacuous", three_valued=False)
+            evaluate = reduce_groups(
+                quantile(q.constant), parts[0], groups, axes, "vacuous", three_valued=False
+            )
             return Term(NUMBER, target, evaluate, terms[0].range, guard=guard, reads_metric=reads)
         spec = REDUCTIONS[name]
         largest = max((len(g) for g in groups), default=0)
         labels: tuple[str, ...] = ()
         if spec.gives == LABEL:
             labels = tuple(", ".join(key[i] for i in reduced) for key in axes.keys)
-        evaluate = _reduced(
+        evaluate = reduce_groups(
             spec.function, parts[0], groups, axes, spec.why, three_valued=name in ("all", "any")
         )
         if spec.gives == LABEL:
-            evaluate = _labelled(evaluate, groups)
+            evaluate = labelled(evaluate, groups)
         return Term(
             spec.gives,
             target,
@@ -794,82 +775,6 @@ def _nothing(_: Frame) -> Result:
 _BROKEN = Term(BROKEN, SCALAR, _nothing)
 
 
-def comparison(op: str) -> Callable[[np.ndarray], np.ndarray]:
-    """`d op 0` as three-valued truth."""
-    function = {
-        "<": np.less,
-        "<=": np.less_equal,
-        ">": np.greater,
-        ">=": np.greater_equal,
-        "==": np.equal,
-        "!=": np.not_equal,
-    }[op]
-
-    def evaluate(d: np.ndarray) -> np.ndarray:
-        with np.errstate(invalid="ignore"):
-            return np.where(np.isnan(d), np.nan, function(d, 0.0).astype(np.float64))
-
-    return evaluate
-
-
-def _finite(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
-    def evaluate(*x: np.ndarray) -> np.ndarray:
-        out = function(*x)
-        return np.where(np.isfinite(out), out, np.nan)
-
-    return evaluate
-
-
-def _fixed(values: np.ndarray) -> Callable[[Frame], Result]:
-    def evaluate(frame: Frame) -> Result:
-        data = np.broadcast_to(values, (frame.rows, len(values)))
-        facts = None
-        if frame.first:
-            reasons = np.where(np.isnan(values), CODE["undefined_input"], 0).astype(np.int8)
-            facts = replace(no_facts(len(values)), reasons=reasons)
-        return Result(data, facts)
-
-    return evaluate
-
-
-def _coded(table: np.ndarray, codes: np.ndarray) -> np.ndarray:
-    known = ~np.isnan(codes)
-    out = np.full(codes.shape, np.nan)
-    out[known] = table[codes[known].astype(np.intp)]
-    return out
-
-
-def _applied(
-    function: Callable[..., np.ndarray], parts: Sequence[Callable[[Frame], Result]], why: str
-) -> Callable[[Frame], Result]:
-    """A function of values that stand on the same axes; `why` it is undefined where its inputs are not."""
-
-    def evaluate(frame: Frame) -> Result:
-        results = [part(frame) for part in parts]
-        with np.errstate(all="ignore"):
-            data = function(*(r.data for r in results))
-        facts = None
-        if frame.first:
-            facts = merge_facts(*(r.facts for r in results if r.facts is not None))
-            point = np.isnan(data[0])
-            reasons = np.where(point, np.where(facts.reasons == 0, CODE[why], facts.reasons), 0)
-            facts = replace(facts, reasons=reasons.astype(np.int8))
-        return Result(data, facts)
-
-    return evaluate
-
-
-def _definedness(inner: Callable[[Frame], Result], *, wanted: bool) -> Callable[[Frame], Result]:
-    def evaluate(frame: Frame) -> Result:
-        result = inner(frame)
-        facts = result.facts
-        if facts is not None:
-            facts = replace(facts, reasons=np.zeros_like(facts.reasons))
-        return Result((np.isnan(result.data) != wanted).astype(np.float64), facts)
-
-    return evaluate
-
-
 def _matching(values: Sequence[str], wanted: str | Decimal) -> list[str]:
     """The factor values that are meant: a text first as it is, a number by its decimal value."""
     if isinstance(wanted, str) and wanted in values:
@@ -882,84 +787,6 @@ def _holds(op: str, value: Decimal | None, bound: Decimal) -> bool:
     if value is None:  # `none` never matches a comparison
         return False
     return {"<": value < bound, "<=": value <= bound, ">": value > bound, ">=": value >= bound}[op]
-
-
-def _reduced(
-    function: Callable[[np.ndarray], np.ndarray],
-    inner: Callable[[Frame], Result],
-    groups: list[np.ndarray],
-    axes: Axes,
-    why: str,
-    *,
-    three_valued: bool,
-) -> Callable[[Frame], Result]:
-    def evaluate(frame: Frame) -> Result:
-        result = inner(frame)
-        whole = len(groups) == 1 and len(groups[0]) == result.data.shape[1]
-        columns = [result.data] if whole else [result.data[:, g] for g in groups]
-        data = np.stack([function(x) for x in columns], axis=1) if groups else np.zeros((frame.rows, 0))
-        facts = None
-        if frame.first:
-            point = result.data[0]
-            reasons = np.zeros(len(groups), dtype=np.int8)
-            n, left = np.zeros((2, len(groups)), dtype=np.int64)
-            out = []
-            for i, g in enumerate(groups):
-                gone = np.isnan(point[g])
-                n[i], left[i] = (~gone).sum(), gone.sum()
-                if np.isnan(data[0, i]):
-                    empty = n[i] == 0
-                    reasons[i] = CODE["vacuous" if empty and not three_valued else why]
-                out.append(_policies(axes, g[gone]))
-            facts = Facts(reasons, ((n, left),), () if three_valued else (tuple(out),))
-        return Result(data, facts)
-
-    return evaluate
-
-
-def _labelled(evaluate: Callable[[Frame], Result], groups: list[np.ndarray]) -> Callable[[Frame], Result]:
-    def mapped(frame: Frame) -> Result:
-        result = evaluate(frame)
-        columns = [_coded(g.astype(np.float64), result.data[:, i]) for i, g in enumerate(groups)]
-        return Result(np.stack(columns, axis=1) if columns else result.data, result.facts)
-
-    return mapped
-
-
-def _policies(axes: Axes, which: np.ndarray) -> LeftOut:
-    return frozenset(tuple(sorted(zip(axes.factors, axes.keys[i], strict=True))) for i in which.tolist())
-
-
-def _paired(
-    function: Callable[[Vector, Vector], np.ndarray],
-    parts: Sequence[Callable[[Frame], Result]],
-    groups: list[np.ndarray],
-    axes: Axes,
-) -> Callable[[Frame], Result]:
-    def evaluate(frame: Frame) -> Result:
-        x, y = parts[0](frame), parts[1](frame)
-        if len(groups) == 1 and len(groups[0]) == x.data.shape[1]:
-            columns = [function(frame.ranked(x.data), frame.ranked(y.data))]
-        else:
-            columns = [function(x.data[:, g], y.data[:, g]) for g in groups]
-        data = np.stack(columns, axis=1) if columns else np.zeros((frame.rows, 0))
-        data = np.where(np.isfinite(data), data, np.nan)
-        facts = None
-        if frame.first:
-            reasons = np.zeros(len(groups), dtype=np.int8)
-            n, left = np.zeros((2, len(groups)), dtype=np.int64)
-            out = []
-            for i, g in enumerate(groups):
-                a, b = x.data[0, g], y.data[0, g]
-                gone = np.isnan(a) | np.isnan(b)
-                n[i], left[i] = (~gone).sum(), gone.sum()
-                if np.isnan(data[0, i]):
-                    reasons[i] = paired_reason(a, b)
-                out.append(_policies(axes, g[gone]))
-            facts = Facts(reasons, ((n, left),), (tuple(out),))
-        return Result(data, facts)
-
-    return evaluate
 
 
 def _listed(names: Sequence[str]) -> str:

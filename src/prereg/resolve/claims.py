@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from prereg.errors import suggestion
 from prereg.expression import policies as language
 from prereg.expression.claims import Claim, ClaimCompiler, support_condition
+from prereg.expression.environment import Environment
 from prereg.expression.syntax import ExpressionError
 from prereg.outcomes import Outcome, compile_outcome, uncovered
 from prereg.plan import PredictionPlan, ReportPlan
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def resolve_claims(
-    protocol: Protocol, environment: language.Environment, notes: Notes
+    protocol: Protocol, environment: Environment, notes: Notes
 ) -> tuple[tuple[PredictionPlan, ...], tuple[ReportPlan, ...]]:
     """All predictions in the order written, and the reports."""
     out: list[PredictionPlan] = []
@@ -59,7 +60,7 @@ def _prediction(
     spec: Prediction,
     path: Path,
     protocol: Protocol,
-    environment: language.Environment,
+    environment: Environment,
     notes: Notes,
 ) -> PredictionPlan | None:
     resampled = protocol.resampling is not None
@@ -94,7 +95,7 @@ def _prediction(
     return PredictionPlan(name, spec, path, claim, support, falsifier)
 
 
-def resolve_exclude(protocol: Protocol, environment: language.Environment, notes: Notes) -> Term | None:
+def resolve_exclude(protocol: Protocol, environment: Environment, notes: Notes) -> Term | None:
     """The condition under which policies are excluded."""
     text = protocol.policies.exclude
     if text is None:
@@ -133,15 +134,13 @@ def resolve_outcomes(
     return tuple(out)
 
 
-def compile_claim(text: str, path: Path, environment: language.Environment, notes: Notes) -> Claim | None:
+def compile_claim(text: str, path: Path, environment: Environment, notes: Notes) -> Claim | None:
     """A claim from its text; problems are noted."""
     node = notes.parse(path, text)
     return None if node is None else _claim(node, text, path, environment, notes)
 
 
-def _claim(
-    node: Node, text: str, path: Path, environment: language.Environment, notes: Notes
-) -> Claim | None:
+def _claim(node: Node, text: str, path: Path, environment: Environment, notes: Notes) -> Claim | None:
     compiler = language.Compiler(environment)
     claim = ClaimCompiler(compiler, text).claim(node)
     notes.expressions(path, text, compiler.problems)

@@ -11,6 +11,7 @@ from prereg import reselect
 from prereg.errors import suggestion
 from prereg.expression import policies as language
 from prereg.expression import ranges, syntax
+from prereg.expression.environment import Environment, Metric
 from prereg.expression.rows import BINARY, TRUTH
 from prereg.kernels.categories import lines
 from prereg.metrics import KINDS
@@ -59,7 +60,7 @@ class _Resolver:
     thresholds: ThresholdPlan | None
     notes: Notes
     plans: dict[str, MetricPlan] = field(default_factory=dict)
-    known: dict[str, language.Metric] = field(default_factory=dict)
+    known: dict[str, Metric] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
     values: dict[str, tuple[str, syntax.Node]] = field(default_factory=dict)
 
@@ -338,9 +339,7 @@ class _Resolver:
         """What expressions over policies must know of the metrics over rows."""
         for name, plan in self.plans.items():
             if plan.kind is not None:
-                self.known[name] = language.Metric(
-                    plan.axes, range=self._range(plan), degenerate=plan.degenerate
-                )
+                self.known[name] = Metric(plan.axes, range=self._range(plan), degenerate=plan.degenerate)
 
     def attribute(self) -> None:
         """The threshold of a policy, readable as `tau`."""
@@ -349,7 +348,7 @@ class _Resolver:
                 ("metrics", TAU), f"`{TAU}` is the threshold of a policy; choose another name", key=True
             )
         axes = self.axes(Each(), by_policy=True)
-        self.known[TAU] = language.Metric(axes, attribute=True)
+        self.known[TAU] = Metric(axes, attribute=True)
         self.plans[TAU] = MetricPlan(TAU, None, axes, {}, by_policy=True, attribute=True)
 
     def dropped(self) -> None:
@@ -359,7 +358,7 @@ class _Resolver:
         axes = self.axes(Each(), by_policy=False)
         layout = self.units.layout
         shares = np.array([layout.dropped[key] / layout.seen[key] for key in axes.keys])
-        self.known[DROPPED] = language.Metric(axes, range=ranges.UNIT, attribute=True)
+        self.known[DROPPED] = Metric(axes, range=ranges.UNIT, attribute=True)
         self.plans[DROPPED] = MetricPlan(DROPPED, None, axes, {}, attribute=True, fixed=shares)
 
     def other_ties(self, plan: MetricPlan) -> MetricPlan | None:
@@ -384,10 +383,10 @@ class _Resolver:
             found = [ranges.UNIT if kinds <= {TRUTH, BINARY} else ranges.ANY]
         return ranges.union(found)
 
-    def environment(self, lets: Mapping[str, syntax.Node] | None = None) -> language.Environment:
+    def environment(self, lets: Mapping[str, syntax.Node] | None = None) -> Environment:
         """The names that expressions over policies may use."""
         data = self.protocol.data
-        return language.Environment(
+        return Environment(
             dict(self.known),
             self.factors(),
             data.arm[0],
@@ -424,7 +423,7 @@ def resolve_metrics(
     settings: Settings,
     thresholds: ThresholdPlan | None,
     notes: Notes,
-) -> tuple[dict[str, MetricPlan], language.Environment]:
+) -> tuple[dict[str, MetricPlan], Environment]:
     """All metrics in the order written, and the environment of expressions over policies."""
     resolver = _Resolver(protocol, records, columns, units, settings, thresholds, notes)
     if not protocol.metrics:

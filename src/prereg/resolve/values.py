@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from prereg.expression import policies as language
 from prereg.expression import syntax
+from prereg.expression.environment import Environment, Metric
 from prereg.plan import MetricPlan
 
 if TYPE_CHECKING:
@@ -23,13 +24,13 @@ class Values:
     """Compiles the `value` metrics of a protocol against an environment that already holds the others."""
 
     written: Mapping[str, Written]
-    environment: language.Environment
+    environment: Environment
     degenerate: Iterable[str]
     notes: Notes
     plans: dict[str, MetricPlan] = field(default_factory=dict)
     _done: set[str] = field(default_factory=set)
 
-    def resolve(self) -> tuple[dict[str, MetricPlan], language.Environment]:
+    def resolve(self) -> tuple[dict[str, MetricPlan], Environment]:
         """The plans of all of them, and the environment with them in it."""
         for name in self.written:
             self._visit(name, ())
@@ -76,7 +77,7 @@ class Values:
                 if not inner.problems and found.kind != "broken":
                     degenerate[which] = found
         axes = {which: found.axes for which, found in degenerate.items()}
-        known = language.Metric(term.axes, term.kind, term.range, axes)
+        known = Metric(term.axes, term.kind, term.range, axes)
         self.environment = replace(self.environment, metrics={**self.environment.metrics, name: known})
         self.plans[name] = MetricPlan(
             name, None, term.axes, axes, value=term, values_of_degenerate=degenerate, inputs=inputs

@@ -151,6 +151,8 @@ class _Parser:
         formula = self.formula()
         if self.ahead == "," and self.kind == "mark":
             self.fail("annotations after a formula are not read")
+        if self.kind not in {"mark", "end"}:
+            self.fail(f"a connective or `)` expected, not {self.shown()}")
         self.expect(")", "the formula")
         self.expect(".", "the formula")
         return name, role, formula
