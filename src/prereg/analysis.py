@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from prereg import judge
 from prereg.estimate import Estimate, estimate
@@ -29,6 +29,8 @@ class Analysis:
     variants: Mapping[str, Prepared]
     made: Mapping[str, bytes] = field(default_factory=dict)
     """Files that came with records made by the run: kept beside the ledger."""
+    files: tuple[dict[str, Any], ...] | None = None
+    """The manifest as found, where it was not registered."""
     resumed: int = 0
     """Of these records, how many rest on a certificate that an interrupted run left."""
 

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from prereg import collect
+from prereg import collect, prospective
 from prereg.analysis import Analysis, analyse
 from prereg.degenerate_check import degenerate_warnings
 from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, file_order
@@ -74,6 +74,13 @@ def read(project: Project, path: Path) -> tuple[str, Document, Protocol, tuple[t
 def sources(project: Project, path: Path, protocol: Protocol, places: Places) -> list[tuple[str, Path]]:
     """The files a protocol reads: its records, or the problems and labels its collector starts from."""
     data, base = protocol.data, path.resolve().parent
+    if data.records is not None and data.prospective:
+        try:
+            found = project.find(base, data.records, places(("data", "records")))
+        except MissingError:
+            found = []
+        prospective.refuse(prospective.refusals(protocol, found, places))
+        return []
     if data.records is not None:
         return project.find(base, data.records, places(("data", "records")))
     problems = [
@@ -115,6 +122,8 @@ def check(project: Project, path: Path) -> Checked:
 
 def known_records(protocol: Protocol, files: Sequence[tuple[str, Path]], place: Place) -> Records:
     """The records, or their skeleton where the run makes them."""
+    if protocol.data.prospective:
+        return prospective.skeleton(protocol)
     if protocol.data.collect is None:
         return read_records(files, protocol.column_types())
     collector = collect.collector_of(protocol.data, place)
@@ -129,7 +138,8 @@ def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Pr
     problems: list[Problem] = []
     warnings: list[Problem] = []
     problems += _placeholders(plan.protocol, places)
-    problems += _empty(prepared, places)
+    if not plan.protocol.data.prospective:
+        problems += _empty(prepared, places)
     for prediction in plan.predictions:
         problems += _both_ways(prediction, places)
         warnings += _resamples(prediction, plan, places)
@@ -251,6 +261,7 @@ def _evidence(prediction: PredictionPlan, prepared: Prepared, places: Places) ->
             elif (
                 kind == "exact"
                 and prepared.plan.protocol.data.collect is None
+                and not prepared.plan.protocol.data.prospective
                 and (leg.two_sided or any(exact_of(leg, at, prepared) is None for at in range(len(leg.axes))))
             ):
                 out.append(

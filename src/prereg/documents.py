@@ -95,6 +95,9 @@ class StoredData(TypedDict):
     derive: list[TextPair]
     where: str | None
     guards: list[str] | None
+    prospective: bool
+    arms: list[str] | None
+    least_units: Count | None
 
 
 class SharePair(TypedDict):

@@ -22,14 +22,21 @@ if TYPE_CHECKING:
 
 
 def content_of(
-    registered: Registration, plan: Plan, judged: Judged, tables: Mapping[str, bytes]
+    registered: Registration,
+    plan: Plan,
+    judged: Judged,
+    tables: Mapping[str, bytes],
+    files: Sequence[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """The content of the ledger, numbers shortened."""
     judgements, found = judged.judgements, judged.estimate
     content: dict[str, Any] = {
         "format": ledger.FORMAT,
         "registration": {"id": registered.id, "digest": registered.digest},
-        "data": {"files": registered.content["data"]["files"], "arms": _arms(plan)},
+        "data": {
+            "files": registered.content["data"]["files"] if files is None else list(files),
+            "arms": _arms(plan),
+        },
         "counts": judge.counts(judgements),
         "headline": _headline(plan, judgements),
         "predictions": [{**j.to_tree(), **deviation_of(registered, j.id)} for j in judgements],

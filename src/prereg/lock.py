@@ -8,7 +8,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -18,6 +18,7 @@ from prereg import canonical, collect, formats, manifest, registration
 from prereg.differences import Change, changes
 from prereg.errors import IntegrityError, Place, Problem
 from prereg.metrics import KINDS
+from prereg.prospective import promised_of
 from prereg.records import Column, as_text, as_written, is_column
 from prereg.stored import to_stored
 
@@ -68,6 +69,8 @@ def content_of(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any
 def _source(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any]:
     """The record files; or, for records that the run makes, the files they are made from and the authority."""
     data = checked.protocol.data
+    if data.prospective:
+        return {"prospective": True, "files": [], "base": PurePosixPath(checked.name).parent.as_posix()}
     if data.collect is None:
         return {"prospective": False, "files": manifest.with_rows(entries, checked.plan.records.files)}
     collector = collect.collector_of(data, Place(checked.name))
@@ -105,6 +108,8 @@ def known_parts(registered: Registration) -> None:
 def resolved_of(analysis: Analysis) -> dict[str, Any]:
     """What was inferred or drawn from the records: a run must come to the same."""
     plan = analysis.plan
+    if plan.protocol.data.prospective:
+        return promised_of(plan)
     used = sorted(filter(is_column, plan.records.columns))
     return {
         "columns": [{"name": name, "type": _public(plan.records.columns[name].kind)} for name in used],

@@ -137,6 +137,9 @@ class Data(Section):
     derive: dict[Word, Expression] = {}
     where: Expression | None = None
     guards: Texts | None = None
+    prospective: bool = False
+    arms: Texts | None = None
+    least_units: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
 
     @model_validator(mode="after")
     def _one_source(self) -> Data:
@@ -149,6 +152,15 @@ class Data(Section):
             raise ValueError(
                 "`collect` needs the `problems` that are frozen and the `engines` that answer them"
             )
+        return self
+
+    @model_validator(mode="after")
+    def _promised(self) -> Data:
+        for key in ("arms", "least_units"):
+            if getattr(self, key) is not None and not self.prospective:
+                raise ValueError(f"`{key}` is declared for records that do not exist yet: `prospective: true`")
+        if self.prospective and self.collect is not None:
+            raise ValueError("records made by the run are prospective by themselves")
         return self
 
     @model_validator(mode="after")

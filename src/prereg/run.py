@@ -19,6 +19,7 @@ from prereg import (
     formats,
     ledger,
     manifest,
+    prospective,
     registration,
     results,
     surface,
@@ -171,8 +172,8 @@ def _execute(
     stage: Callable[[str], None],
     tick: Callable[[int], None],
 ) -> tuple[Analysis, dict[str, Any], dict[str, bytes]]:
-    entries = registered.content["data"]["files"]
     stage("hashing records")
+    entries = entries_of(project, registered)
     manifest.verify(project, entries)
     stage("reading records")
     analysis = analysis_of(project, registered, jobs, tick)
@@ -200,7 +201,22 @@ def computed(
     ):
         if data is not None:
             tables[name] = data
-    return findings.content_of(registered, plan, judged, tables), tables
+    return findings.content_of(registered, plan, judged, tables, analysis.files), tables
+
+
+def entries_of(project: Project, registered: Registration) -> list[dict[str, Any]]:
+    """The manifest of what is read: as registered, or as found where the records were promised.
+
+    Raises:
+        MissingError: where promised records are not there.
+
+    """
+    data = registered.content["data"]
+    if "base" not in data:
+        return list(data["files"])
+    stored = registered.content["protocol"]["data"]
+    files = project.find(project.inside(data["base"]), stored["records"], registered.place)
+    return manifest.digests(files)
 
 
 def analysis_of(
@@ -225,7 +241,8 @@ def analysis_of(
         return registered.place
 
     protocol = from_stored(registered.content["protocol"], registered.place)
-    files = manifest.files_of(project, registered.content["data"]["files"])
+    entries = entries_of(project, registered)
+    files = manifest.files_of(project, entries)
     made = None
     if protocol.data.collect is None:
         records = read_records(files, protocol.column_types())
@@ -234,6 +251,8 @@ def analysis_of(
         records = made.records
     try:
         analysis = analyse(protocol, records, place)
+        if protocol.data.prospective:
+            analysis = replace(analysis, files=tuple(manifest.with_rows(entries, records.files)))
         if made is not None:
             analysis = replace(analysis, made=made.tables, resumed=made.resumed)
     except InputError as error:
@@ -276,6 +295,9 @@ def as_registered(registered: Registration, analysis: Analysis) -> None:
         IntegrityError: every field that does not.
 
     """
+    if analysis.plan.protocol.data.prospective:
+        prospective.hold_to(analysis.plan, registered.place)
+        return
     now = resolved_of(analysis)
     found = [c for key in now for c in changes(registered.content.get(key), now[key], key)]
     if found:

@@ -63,11 +63,8 @@ BY_HAND = {
     "by cases at once": (([either(p, either(q, p)), to(p, r), to(q, r)], r), {"flat": [([], [r])]}),
     "absurd axioms": (([p, np], q), {"flat": [([], [])]}),
     "a lemma": (
-        ([either(p, q), either(p, no(q)), to(p, r), to(no(q), to(q, r)), to(no(p), r)], r),
-        {
-            "flat": [([], [p, q]), ([], [p, no(q)]), ([p], [r]), ([q, no(q)], [r])],
-            "steps": [("lemma", [q], [p, r])],
-        },
+        ([either(p, q), to(p, q), to(q, p), to(both(p, q), r)], r),
+        {"flat": [([], [p, q]), ([p], [q]), ([q], [p]), ([p, q], [r])], "steps": [("lemma", [], [p])]},
     ),
     "an implication from its right side": (([q], to(p, q)), {"flat": [([], [q])], "implications": [(p, q)]}),
     "no step at all": (([p, p], p), {"flat": [([], [p])]}),
@@ -124,13 +121,28 @@ def test_modus_ponens_shows_204_and_replay_from_the_last_shows_203(n):
 
 
 def pigeons(n, number=202):
-    """SYJ202 by counting: n + 1 clauses, n sets of pairwise exclusive letters."""
-    axioms, goal = family(number, n)
-    o = [[f"o{i}_{h}" for h in range(1, n + 1)] for i in range(1, n + 2)]
+    """SYJ202 by counting: n + 1 clauses, n sets of pairwise exclusive letters. Rows made one by one, for n = 20."""
+    rows = []
+
+    def row(*entry):
+        rows.append(entry[0] if len(entry) == 1 else list(entry))
+        return len(rows) - 1
+
+    def joined(parts):
+        *rest, whole = parts
+        for part in reversed(rest):
+            whole = row("|", part, whole)
+        return whole
+
+    o = [[row(f"o{i}_{h}") for h in range(1, n + 1)] for i in range(1, n + 2)]
+    false = row(F)
     holes = [list(hole) for hole in zip(*o, strict=True)]
-    flat = [([], row) for row in o]
-    flat += [([a, b], [goal]) for hole in holes for a, b in itertools.combinations(hole, 2)]
-    return axioms, goal, trace(axioms, goal, flat=flat, count=[o, holes])
+    last = [row("=>", row("=>", x[-1], false), false) if number == 208 else x[-1] for x in o]
+    ends = [joined([*x[:-1], y]) for x, y in zip(o, last, strict=True)]
+    goal = joined([row("&", a, b) for hole in holes for a, b in itertools.combinations(hole, 2)])
+    flat = [[[], x] for x in o] + [[[a, b], [goal]] for x in holes for a, b in itertools.combinations(x, 2)]
+    tree = {"kind": "trace", "table": rows, "axioms": ends, "goal": goal, "flat": flat}
+    return *family(number, n), tree | {"implications": [], "steps": [], "count": [o, holes]}
 
 
 @pytest.mark.parametrize("n", [1, 2, 3, 5, 8])
@@ -144,14 +156,17 @@ def test_counting_shows_the_pigeonhole_and_nothing_less_than_it(n):
         [positive, [exclusive[0][:-1], *exclusive[1:]]],  # an entry stands in more clauses than sets
         [positive, [exclusive[0] * 2, *exclusive[1:]]],
         [[*positive[:-1], positive[-1] * 2], exclusive],
-        [[*positive[:-1], positive[0], positive[-1][:-1]], exclusive],
-        [[[], *positive], exclusive],
+        [[*positive[:-1], positive[-1][:-1]], exclusive],  # a clause that does not hold
+        [[*positive[:-1], []], exclusive],
+        [positive, [*exclusive[:-1], [*exclusive[-1], tree["axioms"][0]]]],
+        [positive, [*exclusive[:-1], [*exclusive[-1], len(tree["table"])]]],
         [positive],
         [positive, exclusive, []],
-        [positive, [*exclusive[:-1], [*exclusive[-1], len(tree["table"])]]],
+        None,
     ):
-        if count[0][:1] != [[]] or n > 1:
-            assert not verdict(axioms, goal, tree | {"count": count}).accepted or n == 1, count
+        # In one hole, propagation alone gets there: what is well formed does no harm.
+        if n > 1:
+            assert not verdict(axioms, goal, tree | {"count": count}).accepted, count
     # A pair that is not exclusive: one flat clause less.
     if n > 1:
         assert not verdict(axioms, goal, tree | {"flat": tree["flat"][:-1]}).accepted
@@ -159,22 +174,21 @@ def test_counting_shows_the_pigeonhole_and_nothing_less_than_it(n):
     assert not verdict(weak_axioms, weak_goal, weak).accepted
 
 
-def test_counting_works_with_literals_too():
-    # At least one of each pair of x, y, z is false; two of three are true: with negations as entries.
-    names = ["x", "y", "z"]
-    axioms = [either(no(a), no(b)) for a, b in itertools.combinations(names, 2)]
-    axioms += [either(either("x", "y"), "z"), either(either("x", "y"), "w"), no("w"), either("z", "w")]
-    goal = F
-    tree = lemmas(axioms, goal)
-    row = {entry: k + 1 for k, entry in enumerate(tree["table"]) if isinstance(entry, str)}
-    x, y, z, w = (row[a] for a in "xyzw")
-    tree |= {"lemmas": [], "count": [[[x, y, w], [z, w]], [[x, y, z, w]]]}
-    found = verdict(axioms, goal, tree, "classical")
-    assert found.accepted, found  # unit propagation gets there alone
-    axioms = [*axioms[:3], either(either("x", "y"), either("z", "w")), either(either("x", "y"), either("z", no("w")))]
-    tree = lemmas(axioms, goal) | {"lemmas": [], "count": None}
-    assert counter_assignment(axioms, goal) is not None
+def test_counting_takes_literals_where_lemmas_do():
+    # Three pigeons that are *not* in a hole where the letter holds: the same argument with each letter negated.
+    names = [f"o{i}_{h}" for i in (1, 2, 3) for h in (1, 2)]
+    flipped = [either(no(x), no(y)) for x, y in zip(names[::2], names[1::2], strict=True)]
+    pairs = [either(names[h + 2 * i], names[h + 2 * j]) for h in (0, 1) for i in range(3) for j in range(i)]
+    axioms, goal = [*flipped, *pairs], F
+    assert counter_assignment(axioms, goal) is None
+    tree = lemmas(axioms, goal) | {"lemmas": []}
+    row = {x: tree["table"].index(x) + 1 for x in names}
+    count = [[[-row[a], -row[b]] for a, b in zip(names[::2], names[1::2], strict=True)]]
+    count.append([[-row[x] for x in names[h::2]] for h in (0, 1)])
     assert not verdict(axioms, goal, tree, "classical").accepted
+    assert verdict(axioms, goal, tree | {"count": count}, "classical").accepted
+    upright = [[[-x for x in member] for member in side] for side in count]
+    assert not verdict(axioms, goal, tree | {"count": upright}, "classical").accepted
 
 
 def test_the_pigeonhole_of_size_twenty_costs_less_than_a_million_steps():
@@ -253,7 +267,7 @@ def test_lemmas_are_checked_one_by_one():
     tree = lemmas(axioms, goal)
     assert verdict(axioms, goal, tree | {"lemmas": [[tree["table"].index("p") + 1]]}, "classical").accepted
     row = tree["table"].index("p") + 1
-    for forged in ([[-row]], [[]], [[row], [-row]], [[0]], [[row, len(tree["table"]) + 1]], [row], [[True]], [[1.5]], {}):
+    for forged in ([[]], [], [[0]], [[row, len(tree["table"]) + 1]], [row], [[True]], [[1.5]], {}):
         assert not verdict(axioms, goal, tree | {"lemmas": forged}, "classical").accepted, forged
     assert not verdict([*axioms[:2]], goal, lemmas(axioms[:2], goal), "classical").accepted
 

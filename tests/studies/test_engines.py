@@ -134,7 +134,7 @@ def test_a_spent_budget_is_an_abstention_with_a_reason_by_hand():
         ("classical_sat", chain, {"max_conflicts": 1}, "conflicts"),
         ("intuitionistic", peirce, {"max_sat_calls": 1}, "sat_calls"),
         ("intuitionistic", chain, {"max_conflicts": 2}, "conflicts"),
-        ("frames", peirce, {"max_atoms_2": 1}, "atoms"),
+        ("frames", peirce, {"max_atoms_2": 1, "max_atoms_3": 1, "max_atoms_4": 1}, "atoms"),
         ("frames", peirce, {"max_valuations": 5}, "valuations"),
         ("frames", parse_problem("fof(c, conjecture, p => p)."), {}, "worlds"),
         ("frames", pigeons, {}, "atoms"),
@@ -287,7 +287,9 @@ def certified(outcomes, engine, library):
     start = time.process_time()
     claims = {name: outcome for name, outcome in outcomes.items() if outcome.claim is not None}
     assert all(accepted(outcome, library.texts[name], engine) for name, outcome in claims.items())
-    print(f"{engine}: {len(claims)} certificates checked in {time.process_time() - start:.1f} s of one process")
+    print(
+        f"{engine}: {len(claims)} certificates checked in {time.process_time() - start:.1f} s of one process"
+    )
     return len(claims)
 
 

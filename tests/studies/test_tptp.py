@@ -153,10 +153,9 @@ def test_lengths_are_those_of_the_texts_against_the_texts():
     written = texts(problem.formulas, rows)
     assert lengths(problem.formulas, rows) == {row: len(text) for row, text in written.items()}
     again = parse_problem(conjecture(written[problem.conjecture]))
-    assert (
-        table(again.formulas, [again.conjecture])[0].count("p")
-        == table(problem.formulas, [problem.conjecture])[0].count("p")
-    )
+    assert table(again.formulas, [again.conjecture])[0].count("p") == table(
+        problem.formulas, [problem.conjecture]
+    )[0].count("p")
 
 
 def test_connectives_mean_what_the_slow_oracle_says():
@@ -222,7 +221,10 @@ def test_census_of_the_library_against_published_numbers(library):
     assert Counter(label.classical for label in labels) == {"theorem": 142, "non_theorem": 1, None: 131}
     assert library.headers["SYN916+1"] == Labels("non_theorem", "non_theorem")
     # `$true` and `$false`.
-    assert [name for name, problem in library.problems.items() if not problem.letters] == ["SYN915+1", "SYN916+1"]
+    assert [name for name, problem in library.problems.items() if not problem.letters] == [
+        "SYN915+1",
+        "SYN916+1",
+    ]
 
 
 def test_every_problem_of_the_library_has_the_letters_and_axioms_of_the_table(library):
@@ -230,7 +232,10 @@ def test_every_problem_of_the_library_has_the_letters_and_axioms_of_the_table(li
         rows = {row["problem"]: row for row in csv.DictReader(file)}
     assert rows.keys() == library.problems.keys()
     for name, problem in library.problems.items():
-        assert (len(problem.letters), len(problem.axioms)) == (int(rows[name]["atoms"]), int(rows[name]["axioms"]))
+        assert (len(problem.letters), len(problem.axioms)) == (
+            int(rows[name]["atoms"]),
+            int(rows[name]["axioms"]),
+        )
     assert library.headers == library.table
 
 

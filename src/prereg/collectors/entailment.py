@@ -52,7 +52,7 @@ _OUTCOME = {
 
 
 def family_of(problem: str) -> str:
-    """`SYJ201+1.007` and `syj201_07` are of the families before the number; else a problem is its own family."""
+    """`SYJ201+1.007` is of SYJ201, `syj201_07` of syj201; a problem without a number is its own family."""
     match = _NUMBERED.match(problem)
     return match[1] if match else problem
 

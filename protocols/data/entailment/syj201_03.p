@@ -1,0 +1,11 @@
+% Problem  : syj201_03
+% Status   : Theorem
+% Status (intuit.) : Theorem
+fof(axiom1,axiom,( ((p1 <=> p2) => (p1 & (p2 & (p3 & (p4 & (p5 & (p6 & p7))))))) )).
+fof(axiom2,axiom,( ((p2 <=> p3) => (p1 & (p2 & (p3 & (p4 & (p5 & (p6 & p7))))))) )).
+fof(axiom3,axiom,( ((p3 <=> p4) => (p1 & (p2 & (p3 & (p4 & (p5 & (p6 & p7))))))) )).
+fof(axiom4,axiom,( ((p4 <=> p5) => (p1 & (p2 & (p3 & (p4 & (p5 & (p6 & p7))))))) )).
+fof(axiom5,axiom,( ((p5 <=> p6) => (p1 & (p2 & (p3 & (p4 & (p5 & (p6 & p7))))))) )).
+fof(axiom6,axiom,( ((p6 <=> p7) => (p1 & (p2 & (p3 & (p4 & (p5 & (p6 & p7))))))) )).
+fof(axiom7,axiom,( ((p7 <=> p1) => (p1 & (p2 & (p3 & (p4 & (p5 & (p6 & p7))))))) )).
+fof(con,conjecture,( (p1 & (p2 & (p3 & (p4 & (p5 & (p6 & p7)))))) )).

@@ -1,0 +1,5 @@
+% Problem  : syj203_09
+% Status   : Theorem
+% Status (intuit.) : Theorem
+fof(axiom1,axiom,( (((p1 & (p2 & (p3 & (p4 & (p5 & (p6 & (p7 & (p8 & p9)))))))) | ((p1 => f) | ((p2 => f) | ((p3 => f) | ((p4 => f) | ((p5 => f) | ((p6 => f) | ((p7 => f) | ((p8 => f) | (p9 => f)))))))))) => f) )).
+fof(con,conjecture,( f )).

@@ -1,0 +1,4 @@
+% Problem  : syj206_01
+% Status   : Theorem
+% Status (intuit.) : Theorem
+fof(con,conjecture,( (a1 <=> a1) )).

@@ -1,0 +1,6 @@
+% Problem  : syj208_01
+% Status   : Theorem
+% Status (intuit.) : Non-Theorem
+fof(axiom1,axiom,( ~~o1_1 )).
+fof(axiom2,axiom,( ~~o2_1 )).
+fof(con,conjecture,( (o1_1 & o2_1) )).

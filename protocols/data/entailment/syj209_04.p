@@ -1,0 +1,5 @@
+% Problem  : syj209_04
+% Status   : Theorem
+% Status (intuit.) : Non-Theorem
+fof(axiom1,axiom,( (((p1 & (p2 & (p3 & p4))) | ((~~p1 => f) | ((p2 => f) | ((p3 => f) | (p4 => f))))) => f) )).
+fof(con,conjecture,( f )).

@@ -1,0 +1,9 @@
+% Problem  : syj211_03
+% Status   : Theorem
+% Status (intuit.) : Non-Theorem
+fof(axiom1,axiom,( (a0 => f) )).
+fof(axiom2,axiom,( ((~~b3 => b0) => a3) )).
+fof(axiom3,axiom,( ((~~b0 => a1) => a0) )).
+fof(axiom4,axiom,( ((~~b1 => a2) => a1) )).
+fof(axiom5,axiom,( ((~~b2 => a3) => a2) )).
+fof(con,conjecture,( f )).

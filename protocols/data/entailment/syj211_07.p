@@ -1,0 +1,13 @@
+% Problem  : syj211_07
+% Status   : Theorem
+% Status (intuit.) : Non-Theorem
+fof(axiom1,axiom,( (a0 => f) )).
+fof(axiom2,axiom,( ((~~b7 => b0) => a7) )).
+fof(axiom3,axiom,( ((~~b0 => a1) => a0) )).
+fof(axiom4,axiom,( ((~~b1 => a2) => a1) )).
+fof(axiom5,axiom,( ((~~b2 => a3) => a2) )).
+fof(axiom6,axiom,( ((~~b3 => a4) => a3) )).
+fof(axiom7,axiom,( ((~~b4 => a5) => a4) )).
+fof(axiom8,axiom,( ((~~b5 => a6) => a5) )).
+fof(axiom9,axiom,( ((~~b6 => a7) => a6) )).
+fof(con,conjecture,( f )).

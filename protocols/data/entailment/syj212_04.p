@@ -1,0 +1,4 @@
+% Problem  : syj212_04
+% Status   : Theorem
+% Status (intuit.) : Non-Theorem
+fof(con,conjecture,( ((((~~a1 <=> a2) <=> a3) <=> a4) <=> (a4 <=> (a3 <=> (a2 <=> a1)))) )).

@@ -1,0 +1,4 @@
+% Problem  : syj212_07
+% Status   : Theorem
+% Status (intuit.) : Non-Theorem
+fof(con,conjecture,( (((((((~~a1 <=> a2) <=> a3) <=> a4) <=> a5) <=> a6) <=> a7) <=> (a7 <=> (a6 <=> (a5 <=> (a4 <=> (a3 <=> (a2 <=> a1))))))) )).
