@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from prereg.errors import InputError, IntegrityError, MissingError, Problem
 from prereg.readers import read_text
+from prereg.records import as_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -246,6 +246,8 @@ def analysis_of(
     made = None
     if protocol.data.collect is None:
         records = read_records(files, protocol.column_types())
+        if protocol.data.prospective:
+            prospective.arms_are_those_declared(protocol, records, registered.place)
     else:
         made = collected(project, registered, protocol, jobs, tick, journal)
         records = made.records

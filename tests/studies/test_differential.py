@@ -6,11 +6,11 @@ from collections import Counter
 
 import pytest
 import slow_logic as slow
+from random_logic import random_problems, run
 
 from prereg.studies.logic.differential import classical, here_and_there, read
 from prereg.studies.logic.families import FAMILIES, GATES, generate
 from prereg.studies.logic.tptp import parse_problem
-from test_engines import random_problems, run
 
 pytest.importorskip("pysat", reason="needs the extra `logic`")
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 import os
 import random
 import subprocess
@@ -13,48 +12,14 @@ from collections import Counter
 
 import pytest
 import slow_logic as slow
+from random_logic import accepted, compact, random_problems, run
 
-from prereg.checker import check
 from prereg.errors import InputError
 from prereg.studies.logic.engines import ENGINES
 from prereg.studies.logic.families import generate
 from prereg.studies.logic.frames import rooted_orders, smallest_frame, upsets
 from prereg.studies.logic.solver import Answer, Solver, _luby
 from prereg.studies.logic.tptp import parse_problem
-
-CONNECTIVES = ("&", "|", "=>", "<=", "<=>", "<~>", "~|", "~&")
-
-
-def compact(certificate):
-    return json.dumps(certificate, separators=(",", ":"))
-
-
-def run(engine, problem, **budgets):
-    return ENGINES[engine].run(problem, budgets)
-
-
-def accepted(outcome, text, engine):
-    """Whether the detached checker finds the claim in the certificate."""
-    verdict = check(text, compact(outcome.certificate), ENGINES[engine].logic)
-    assert verdict.accepted, (text, verdict.reason)
-    return verdict.follows == (outcome.claim == "theorem")
-
-
-def drawn(rng, size, letters):
-    """A random formula of about `size` connectives."""
-    if size <= 0:
-        return rng.choice([*letters, *letters, *letters, True, False])
-    if rng.random() < 0.25:
-        return ("~", drawn(rng, size - 1, letters))
-    left = rng.randrange(size)
-    return (rng.choice(CONNECTIVES), drawn(rng, left, letters), drawn(rng, size - 1 - left, letters))
-
-
-def random_problems(count, seed, letters="pqr", largest=9):
-    rng = random.Random(seed)
-    for _ in range(count):
-        axioms = [drawn(rng, rng.randrange(1, 4), letters) for _ in range(rng.randrange(3))]
-        yield axioms, drawn(rng, rng.randrange(1, largest), letters)
 
 
 def agree(axioms, goal, most):
@@ -278,7 +243,7 @@ def test_outcomes_are_the_same_bytes_under_any_hash_seed():
 def outcomes_of(engine, library):
     start = time.process_time()
     outcomes = {name: run(engine, problem) for name, problem in library.problems.items()}
-    print(f"\n{engine}: {len(outcomes)} problems in {time.process_time() - start:.1f} s of one process")
+    print(f"\n{engine}: {len(outcomes)} problems in {time.process_time() - start:.1f} s of one process")  # noqa: T201
     return outcomes
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 import slow_logic as slow
+from random_logic import accepted, compact, run
 
 from prereg.checker import check
 from prereg.studies.logic.engines import ENGINES
@@ -12,7 +13,6 @@ from prereg.studies.logic.formulas import table
 from prereg.studies.logic.frames import smallest_frame
 from prereg.studies.logic.labels import Labels, header_labels
 from prereg.studies.logic.tptp import parse_problem
-from test_engines import accepted, compact, run
 
 EVERYDAY = (1, 2, 3, 4, 7)
 # The library has an `or` where the definition has an `and`.

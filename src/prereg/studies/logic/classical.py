@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from prereg.studies.logic.clauses import clausify
 from prereg.studies.logic.counting import Counting, find_counting
-from prereg.studies.logic.formulas import AND, FALSE, IMPLIES, LETTER, OR, TRUE, lengths, table, texts
+from prereg.studies.logic.formulas import AND, IMPLIES, LETTER, OR, TRUE, done_after, lengths, table, texts
 from prereg.studies.logic.search import Search
 from prereg.studies.logic.solver import Answer, Solver
 
@@ -40,7 +40,7 @@ def by_table(problem: Entailment, *, max_atoms: int, max_certificate_bytes: int)
         return Search(None, None, "certificate_bytes", counts)
     counts["assignments"] = 1 << atoms
     everywhere = (1 << (1 << atoms)) - 1
-    failing = everywhere & ~truth_tables(formulas, rows, _columns(problem.letters), everywhere)[goal]
+    failing = everywhere ^ _true(formulas, goal, rows, _columns(problem.letters), everywhere)
     if failing:
         first = (failing & -failing).bit_length() - 1
         letters = {name: bool(first >> k & 1) for k, name in enumerate(problem.letters)}
@@ -67,11 +67,12 @@ def _columns(letters: Sequence[str]) -> dict[str, int]:
     return {name: ((1 << size) - 1) // ((1 << (1 << k)) + 1) << (1 << k) for k, name in enumerate(letters)}
 
 
-def truth_tables(
-    formulas: Formulas, rows: Sequence[int], columns: Mapping[str, int], everywhere: int
-) -> dict[int, int]:
-    """Return for each row the assignments under which it is true, as bits."""
+def _true(
+    formulas: Formulas, goal: int, rows: Sequence[int], columns: Mapping[str, int], everywhere: int
+) -> int:
+    """Return the assignments under which `goal` is true, as bits; `rows` are those it is built of."""
     true: dict[int, int] = {}
+    done = done_after(formulas, rows, [goal])
     for i in rows:
         connective, left, right = formulas.rows[i]
         if connective == LETTER:
@@ -84,8 +85,9 @@ def truth_tables(
             true[i] = (everywhere ^ true[left]) | true[right]
         else:
             true[i] = everywhere if connective == TRUE else 0
-            assert connective in (TRUE, FALSE)
-    return true
+        for row in done.get(i, ()):
+            del true[row]
+    return true[goal]
 
 
 def by_sat(problem: Entailment, *, max_conflicts: int) -> Search:

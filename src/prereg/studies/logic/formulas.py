@@ -137,6 +137,19 @@ def table(formulas: Formulas, roots: Iterable[int]) -> tuple[list[object], dict[
     return written, place
 
 
+def done_after(formulas: Formulas, rows: Iterable[int], keep: Iterable[int]) -> dict[int, list[int]]:
+    """Return for each row the rows that no later one uses, but for those to `keep`; what they hold may go."""
+    last: dict[int, int] = {}
+    for i in rows:
+        connective, left, right = formulas.rows[i]
+        if connective in _JOINING:
+            last[left] = last[right] = i
+    done: dict[int, list[int]] = {}
+    for i in last.keys() - set(keep):
+        done.setdefault(last[i], []).append(i)
+    return done
+
+
 def lengths(formulas: Formulas, rows: Iterable[int]) -> dict[int, int]:
     """Return for each row the length of its text (see `texts`), which may well be too long to write.
 

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import combinations, permutations
 from typing import TYPE_CHECKING
 
-from prereg.studies.logic.formulas import AND, IMPLIES, LETTER, OR, TRUE
+from prereg.studies.logic.formulas import AND, IMPLIES, LETTER, OR, TRUE, done_after
 from prereg.studies.logic.search import Search
 
 if TYPE_CHECKING:
@@ -115,11 +115,13 @@ def frame(worlds: Sequence[Sequence[str]], order: Order) -> Certificate:
 def _forced(
     problem: Entailment, order: Order, columns: Mapping[str, Sequence[int]], everywhere: int
 ) -> dict[int, list[int]]:
-    """Return for each row and world the valuations under which the world forces the row, as bits."""
+    """Return for axioms, conjecture and each world the valuations under which it forces them, as bits."""
     count = len(order)
     forced: dict[int, list[int]] = {}
     formulas = problem.formulas
-    for i in problem.reached():
+    rows = problem.reached()
+    done = done_after(formulas, rows, (*problem.axioms, problem.conjecture))
+    for i in rows:
         connective, left, right = formulas.rows[i]
         if connective == LETTER:
             forced[i] = list(columns[formulas.names[left]])
@@ -136,6 +138,8 @@ def _forced(
                         forced[i][world] &= here[other]
         else:
             forced[i] = [everywhere if connective == TRUE else 0] * count
+        for row in done.get(i, ()):
+            del forced[row]
     return forced
 
 
