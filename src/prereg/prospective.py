@@ -137,21 +137,32 @@ def promised_of(plan: Plan) -> dict[str, Any]:
     }
 
 
+def arms_are_those_declared(protocol: Protocol, records: Records, place: Place) -> None:
+    """The records that came have the declared arms, all of them and no others.
+
+    Raises:
+        IntegrityError: where they do not.
+
+    """
+    column = records.columns.get(protocol.data.arm[0])
+    if column is None:
+        return  # that there is no such column is told when the records are resolved
+    arms, declared = sorted(as_text(column).levels), sorted(protocol.data.arms or ())
+    if arms != declared:
+        message = f"the arms are {', '.join(arms)}; registered were {', '.join(declared)}"
+        raise IntegrityError(Problem(message, place))
+
+
 def hold_to(plan: Plan, place: Place) -> None:
-    """The records that came are those that were declared.
+    """The records that came have the declared shape.
 
     Raises:
         MissingError: where there are fewer units than the least.
-        IntegrityError: for other arms or other kinds of columns.
+        IntegrityError: for other kinds of columns.
 
     """
     data = plan.protocol.data
     problems = []
-    arms = sorted({arm[0] for panel in plan.layout.panels for arm in panel.arms})
-    if arms != sorted(data.arms or ()):
-        problems.append(
-            Problem(f"the arms are {', '.join(arms)}; registered were {', '.join(data.arms or ())}", place)
-        )
     for name, kind in data.types.items():
         found = plan.kinds.get(name)
         if found is None:
