@@ -79,6 +79,11 @@ def no_ledger(study):
     shutil.rmtree(study.ledgers[0].parent)
 
 
+def never_run(study):
+    shutil.rmtree(study.root / "results")
+    shutil.rmtree(study.root / "registrations" / "small" / "attempts")
+
+
 def no_protocol(study):
     (study.root / "small.yaml").unlink()
 
@@ -168,7 +173,7 @@ TABLE = [
     (("verify",), records_changed, 3),
     (("verify",), registration_tampered, 3),
     (("verify",), forked, 3),
-    (("verify",), no_ledger, 4),
+    (("verify",), never_run, 4),
     (("verify",), nothing, 4),
     (("verify", "--require-data"), no_records, 4),
     (("verify", "other"), well, 4),
@@ -184,6 +189,7 @@ TABLE = [
     (("diff",), registration_tampered, 3),
     (("diff",), forked, 3),
     (BASE, nothing, 3),
+    (("diff",), never_run, 4),
     (("diff",), no_ledger, 4),
     (BASE, no_ledger, 4),
     (("diff",), nothing, 4),

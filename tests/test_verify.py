@@ -16,7 +16,7 @@ from prereg import ledger, registration, rejudge
 from prereg.outputs import OUTPUTS
 from prereg.project import Project
 from prereg.schema import schema_of
-from prereg.verify import CHECKS
+from prereg.verify import CHECKS, exit_code, verify
 
 RICH = """\
 prereg: 1
@@ -353,7 +353,9 @@ def _paths(tree, at=()):
         yield from _paths(tree[key], (*at, key))
 
 
-WRONG = {"gone": ..., "null": None, "text": "x", "number": 7.5, "list": [], "mapping": {}, "truth": True}
+WRONG = {"gone": ..., "null": None, "text": "x", "number": 7.5, "list": []}
+EVERY = 12
+"""Every so-manieth of these files is given to whole commands too, the others to what they call."""
 
 
 def _broken(tree, path, wrong):
@@ -384,6 +386,8 @@ def test_malformed_content_under_a_valid_digest_is_never_a_traceback(tmp_path, k
         calls.append(["show", "control"])
     if kind == "registration":
         calls.append(["run"])
+    project = Project.at(folder)
+    count = 0
     for half in (0, 1):
         for where in _paths(halves[half]) if halves[half] else ():
             if wrong is ... and isinstance(where[-1], int):
@@ -392,12 +396,13 @@ def test_malformed_content_under_a_valid_digest_is_never_a_traceback(tmp_path, k
             if changed[half] == halves[half]:
                 continue
             forged = forge.seal(path, kind, *changed)
-            for call in calls:
+            # what is around a registration is covered by the attempts that started with it
+            assert exit_code(verify(project)) == 3, where
+            count += 1
+            for call in calls if count % EVERY == 0 else ():
                 said = command(*call, "-C", str(folder))
                 assert said.code in (0, 3, 4), (call, where, said.err[-600:])
                 assert "Traceback" not in said.err
-                if call == ["verify"] and (kind != "registration" or half == 0):
-                    assert said.code == 3, (where, said.out)
             forged.unlink()
             path.write_bytes(kept)
 

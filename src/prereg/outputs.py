@@ -138,7 +138,9 @@ class ShownPolicy(TypedDict):
 
     command: Literal["show"]
     exit_code: Literal[0]
-    kind: Literal["policy"]
+    kind: Literal["policies"]
+    rows: list[dict[str, str]]
+    thresholds: list[dict[str, str]]
 
 
 class Note(TypedDict):
