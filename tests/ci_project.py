@@ -85,7 +85,9 @@ class Study:
 
     def git(self, *arguments):
         who = ("-c", "user.name=n", "-c", "user.email=n@example.org", "-c", "commit.gpgsign=false")
-        done = subprocess.run(["git", *who, *arguments], cwd=self.root, capture_output=True, text=True, check=True)
+        done = subprocess.run(
+            ["git", *who, *arguments], cwd=self.root, capture_output=True, text=True, check=True
+        )
         return done.stdout.strip()
 
     def committed(self):

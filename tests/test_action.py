@@ -64,7 +64,13 @@ class Runner:
                 # how GitHub starts `shell: bash`
                 [BASH, "--noprofile", "--norc", "-e", "-o", "pipefail", "-c", step["run"]],
                 cwd=folder,
-                env={**os.environ, **env, "PATH": self.path, "GITHUB_OUTPUT": str(out), "GITHUB_STEP_SUMMARY": str(self.summary)},
+                env={
+                    **os.environ,
+                    **env,
+                    "PATH": self.path,
+                    "GITHUB_OUTPUT": str(out),
+                    "GITHUB_STEP_SUMMARY": str(self.summary),
+                },
                 capture_output=True,
                 text=True,
                 check=False,
@@ -106,7 +112,11 @@ def test_a_verdict_that_changed_is_in_the_summary_and_the_annotations(study, tmp
     # the ledger was edited by hand: `verify` says 3, `diff` alone would say 1
     assert (code, runner.outputs["verify", "code"], runner.outputs["diff", "code"]) == (3, "3", "1")
     assert "**good** (changed)" in runner.summary.read_text(encoding="utf-8")
-    assert re.search(r"^::error file=results/small/\w+/ledger\.json,title=prereg verdict,line=\d+::small: good: held", runner.said, re.MULTILINE)
+    assert re.search(
+        r"^::error file=results/small/\w+/ledger\.json,title=prereg verdict,line=\d+::small: good: held",
+        runner.said,
+        re.MULTILINE,
+    )
 
 
 def test_an_amendment_that_loses_a_verdict_ends_with_1(study, tmp_path):
@@ -151,11 +161,13 @@ def test_a_base_that_is_nowhere_is_no_success(study, tmp_path):
     assert Runner(study.root, tmp_path, base="no-such-branch").run() != 0
 
 
-@pytest.mark.parametrize("hostile", ["main; touch hacked", "$(touch hacked)", "`touch hacked`", '"; touch hacked; "', "*"])
+@pytest.mark.parametrize(
+    "hostile", ["main; touch hacked", "$(touch hacked)", "`touch hacked`", '"; touch hacked; "', "*"]
+)
 def test_no_input_is_run_as_shell(study, tmp_path, hostile):
     stub = tmp_path / "bin" / "prereg"
     stub.parent.mkdir()
-    stub.write_text("#!/bin/sh\nfor word; do echo \"<$word>\"; done\n", encoding="utf-8")
+    stub.write_text('#!/bin/sh\nfor word; do echo "<$word>"; done\n', encoding="utf-8")
     stub.chmod(0o755)
     names = ("fail-on", "tolerance", "verify-options", "junit")
     for inputs in ({"base": hostile}, dict.fromkeys(names, hostile)):
@@ -197,7 +209,9 @@ def hook(name, folder, *files):
     words = shlex.split(entry["entry"])
     if entry.get("pass_filenames", True):
         words += files
-    return subprocess.run(words, cwd=folder, env={**os.environ, "PATH": PATH}, capture_output=True, check=False)
+    return subprocess.run(
+        words, cwd=folder, env={**os.environ, "PATH": PATH}, capture_output=True, check=False
+    )
 
 
 def test_hooks_of_a_study_that_is_well_and_of_one_that_is_not(study):

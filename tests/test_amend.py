@@ -387,11 +387,16 @@ def test_records_that_were_judged_under_another_id_are_seen_by_their_digest(stud
     (study.root / "other.csv").write_text(RECORDS.replace("a,0,0", "a,0,1"), encoding="utf-8")
     for name, file in (("twin", "copy.csv"), ("stranger", "other.csv")):
         path = study.root / f"{name}.yaml"
-        path.write_text(text.replace("id: small", f"id: {name}").replace("records.csv", file), encoding="utf-8")
+        path.write_text(
+            text.replace("id: small", f"id: {name}").replace("records.csv", file), encoding="utf-8"
+        )
         assert study.say("lock", str(path)).code == 0
     study.run("twin", "stranger")
     tree = study.amend("0.3", "0.2")
-    assert [(e["id"], e["files"]) for e in seen(tree)["judged"]] == [("small", ["records.csv"]), ("twin", ["copy.csv"])]
+    assert [(e["id"], e["files"]) for e in seen(tree)["judged"]] == [
+        ("small", ["records.csv"]),
+        ("twin", ["copy.csv"]),
+    ]
     out = study.run("small").out
     assert "these records were judged before, as twin" in out
     assert "b-is-better failed" in out

@@ -17,10 +17,14 @@ from crash_world import CALLS, ID, done, ended, intact, make, said, settle, star
 from prereg import formats
 from prereg.errors import InputError
 
-pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="needs a process that can be killed at a call")
+pytestmark = pytest.mark.skipif(
+    not hasattr(os, "fork"), reason="needs a process that can be killed at a call"
+)
 slow = pytest.mark.slow
 EVERY_CALL = [
-    pytest.param(name, after, id=f"{'after' if after else 'before'} {name}", marks=[] if name == often else slow)
+    pytest.param(
+        name, after, id=f"{'after' if after else 'before'} {name}", marks=[] if name == often else slow
+    )
     for often in ["link"]
     for name in CALLS
     for after in (False, True)
@@ -136,7 +140,9 @@ def test_a_disk_that_fails_is_one_line_and_nothing_is_lost(locked, tmp_path, nam
 
 def test_a_lock_on_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
     root = make(tmp_path)
-    code = done(root, "lock", "protocol.yaml", kill_at=("fsync", 0), fail=OSError(errno.ENOSPC, "No space left"))
+    code = done(
+        root, "lock", "protocol.yaml", kill_at=("fsync", 0), fail=OSError(errno.ENOSPC, "No space left")
+    )
     assert code == 2
     assert re.fullmatch(r".*: cannot be written: No space left\n", said(root))
     assert [p for p in (root / "registrations").rglob("*") if p.is_file()] == []

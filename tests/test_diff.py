@@ -172,6 +172,26 @@ def test_no_link_is_followed_out_of_the_project(study, tmp_path):
     assert "leads out of the project" in str(tree["findings"])
 
 
+def test_promised_records_are_those_that_the_first_run_found(tmp_path):
+    study = Study(tmp_path, ran=False)
+    shutil.rmtree(study.root / "registrations")
+    (study.root / "records.csv").rename(study.root / "later.csv")
+    study.edit(
+        "unit: item}",
+        "unit: item, prospective: true, arms: [a, b], least_units: 40, types: {score: number, correct: truth}}",
+    )
+    assert study.say("lock", str(study.root / "small.yaml")).code == 0
+    assert study.say("diff").code == 4
+    (study.root / "later.csv").rename(study.root / "records.csv")
+    study.run()
+    tree = study.json("diff")
+    assert (tree["exit_code"], tree["ledgers"][0]["data"]) == (0, "verified")
+    path = study.root / "records.csv"
+    path.write_text(path.read_text(encoding="utf-8").replace("true", "false", 1), encoding="utf-8")
+    tree = study.json("diff")
+    assert (tree["exit_code"], tree["ledgers"][0]["data"]) == (3, "changed")
+
+
 # Against a base
 
 
@@ -239,7 +259,9 @@ def test_what_is_only_ever_added_to_is_not_taken_away(study, tmp_path, which):
 def test_an_envelope_that_was_resealed_is_seen_against_the_base(study, base):
     path = study.registrations[0]
     stored = registration.read(path, path.name)
-    path.write_bytes(registration.to_bytes(stored.content, {**stored.envelope, "time": "2020-01-01T00:00:00Z"}))
+    path.write_bytes(
+        registration.to_bytes(stored.content, {**stored.envelope, "time": "2020-01-01T00:00:00Z"})
+    )
     assert study.say("diff", "--base", base).code == 3
 
 
@@ -263,7 +285,9 @@ def test_a_git_commit_is_read_without_a_checkout(study):
     assert tree["base"] == {"kind": "git", "name": "main", "commit": commit}
     after = contents(study.root)
     assert after == changed
-    assert {k for k, v in after.items() if before[k] != v} == {study.ledgers[0].relative_to(study.root).as_posix()}
+    assert {k for k, v in after.items() if before[k] != v} == {
+        study.ledgers[0].relative_to(study.root).as_posix()
+    }
 
 
 def test_a_project_in_a_folder_of_a_repository(study, tmp_path):
@@ -279,7 +303,9 @@ def test_a_project_in_a_folder_of_a_repository(study, tmp_path):
     assert "file=project/results/small/" in said
 
 
-@pytest.mark.parametrize("wanted", ["nowhere", "--upload-pack=x", "-x", "", "main:small.yaml", "HEAD\x00", "../base"])
+@pytest.mark.parametrize(
+    "wanted", ["nowhere", "--upload-pack=x", "-x", "", "main:small.yaml", "HEAD\x00", "../base"]
+)
 def test_a_base_that_is_none(study, wanted):
     study.committed()
     assert study.say("diff", f"--base={wanted}").code == 4
@@ -309,7 +335,9 @@ def test_a_commit_with_links_and_foreign_names_gives_nothing_but_its_files(study
 # --fail-on
 
 
-@pytest.mark.parametrize(("asked", "code"), [("surprise", 1), ("failed", 1), ("falsified", 1), ("verdict", 0), ("weakened", 0)])
+@pytest.mark.parametrize(
+    ("asked", "code"), [("surprise", 1), ("failed", 1), ("falsified", 1), ("verdict", 0), ("weakened", 0)]
+)
 def test_fail_on_by_the_verdicts_of_the_study(study, asked, code):
     # b-is-better fails although held was expected; b-ranks is falsified; there is no base
     assert study.json("diff", "--fail-on", asked)["exit_code"] == code
@@ -329,29 +357,80 @@ def test_the_worst_finding_decides_the_exit_code():
 # Forms
 
 
-HOSTILE = ["a|b", "<img src=x>", "`x`", "%0A::error::x", "a,b:c", "\x1b[31m", "x\ny", "]]>", "&amp;", "@all", "\ud800"]
+HOSTILE = [
+    "a|b",
+    "<img src=x>",
+    "`x`",
+    "%0A::error::x",
+    "a,b:c",
+    "\x1b[31m",
+    "x\ny",
+    "]]>",
+    "&amp;",
+    "@all",
+    "\ud800",
+]
 
 
 def _tree(text):
     finding = {
-        **{"level": "verdict", "kind": "verdict", "message": text, "id": text, "registration": None},
-        **{"prediction": text, "file": text, "line": 3},
+        "level": "verdict",
+        "kind": "verdict",
+        "message": text,
+        "id": text,
+        "registration": None,
+        "prediction": text,
+        "file": text,
+        "line": 3,
     }
     entry = {
-        **{"id": text, "claim": text, "verdict": "failed", "reason": text, "anticipated": "held", "surprise": True},
-        **{"point": 0.5, "interval": [0.1, 0.9], "n": 3, "guard": False, "deviated": True, "changed": True},
-        **{"base": {"verdict": "held", "reason": None}, "fell_short": ["verdict"], "noted": [], "line": 3},
+        "id": text,
+        "claim": text,
+        "verdict": "failed",
+        "reason": text,
+        "anticipated": "held",
+        "surprise": True,
+        "point": 0.5,
+        "interval": [0.1, 0.9],
+        "n": 3,
+        "guard": False,
+        "deviated": True,
+        "changed": True,
+        "base": {"verdict": "held", "reason": None},
+        "fell_short": ["verdict"],
+        "noted": [],
+        "line": 3,
     }
     one = {
-        **{"id": text, "registration": "0" * 64, "title": text, "data": "verified", "headline": text},
-        **{"amends": {"digest": "1" * 64, "reason": text, "seen": "nothing run"}, "predictions": [entry]},
+        "id": text,
+        "registration": "0" * 64,
+        "title": text,
+        "data": "verified",
+        "headline": text,
+        "amends": {"digest": "1" * 64, "reason": text, "seen": "nothing run"},
+        "predictions": [entry],
         "notes": [{"time": "2026-01-01T00:00:00Z", "predictions": [text], "text": text}],
     }
-    counts = ("ledgers", "held", "failed", "falsified", "surprises", "changed", "fell_short", "integrity", "missing")
+    counts = (
+        "ledgers",
+        "held",
+        "failed",
+        "falsified",
+        "surprises",
+        "changed",
+        "fell_short",
+        "integrity",
+        "missing",
+    )
     return {
-        **{"command": "diff", "exit_code": 1, "base": {"kind": "git", "name": text, "commit": "2" * 40}},
-        **{"tolerance": 0.0, "fail_on": ["verdict"], "summary": dict.fromkeys(counts, 1)},
-        **{"findings": [finding, {**finding, "level": "integrity"}], "ledgers": [one]},
+        "command": "diff",
+        "exit_code": 1,
+        "base": {"kind": "git", "name": text, "commit": "2" * 40},
+        "tolerance": 0.0,
+        "fail_on": ["verdict"],
+        "summary": dict.fromkeys(counts, 1),
+        "findings": [finding, {**finding, "level": "integrity"}],
+        "ledgers": [one],
     }
 
 

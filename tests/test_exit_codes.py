@@ -215,7 +215,9 @@ def said(line):
     return " ".join(line).replace("{root}/", "").replace("../", "")
 
 
-@pytest.mark.parametrize(("line", "state", "code"), TABLE, ids=[f"{said(a)}-{b.__name__}-{c}" for a, b, c in TABLE])
+@pytest.mark.parametrize(
+    ("line", "state", "code"), TABLE, ids=[f"{said(a)}-{b.__name__}-{c}" for a, b, c in TABLE]
+)
 def test_exit_code_and_document(study, line, state, code):
     if "--base" in line:
         shutil.copytree(study.root, study.root.with_name("base"))
@@ -251,7 +253,12 @@ def test_every_schema_is_one_and_is_printed():
 
 @pytest.mark.parametrize("name", sorted(COMMANDS - {"schema"}))
 def test_a_schema_refuses_what_is_no_output(name):
-    for tree in ({}, {"command": name}, {"command": "other", "exit_code": 0}, {"command": name, "exit_code": 99}):
+    for tree in (
+        {},
+        {"command": name},
+        {"command": "other", "exit_code": 0},
+        {"command": name, "exit_code": 99},
+    ):
         with pytest.raises(jsonschema.ValidationError):
             jsonschema.validate(tree, schema(name))
 
@@ -277,7 +284,9 @@ def test_a_bug_is_70_with_a_traceback(monkeypatch, study):
 def test_the_shell_gets_the_code(study):
     tampered(study)
     for arguments, code in ((["diff"], 3), (["--version"], 0), (["nothing"], 2)):
-        done = subprocess.run([sys.executable, "-m", "prereg", *arguments], cwd=study.root, capture_output=True, check=False)
+        done = subprocess.run(
+            [sys.executable, "-m", "prereg", *arguments], cwd=study.root, capture_output=True, check=False
+        )
         assert done.returncode == code
 
 

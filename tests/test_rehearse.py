@@ -39,8 +39,7 @@ def rows(outcomes, units=30, arms=("a", "b")):
     """CSV records with a given structure; `outcomes()` gives the cells of answered, correct, conf."""
     lines = ["model,item,topic,answered,correct,conf"]
     for arm in arms:
-        for i in range(units):
-            lines.append(f"{arm},q{i},{'xy'[i % 2]}," + ",".join(outcomes()))
+        lines += [f"{arm},q{i},{'xy'[i % 2]}," + ",".join(outcomes()) for i in range(units)]
     return "\n".join(lines) + "\n"
 
 
@@ -138,9 +137,7 @@ def test_certified_implies_answered_in_every_draw_where_both_are_derived(tmp_pat
 
 def test_known_columns_are_read_and_given_ones_drawn_as_said(tmp_path):
     project, protocol = project_at(tmp_path, rows(honest()))
-    end = rehearse(
-        project, protocol, draws=5, known=["answered"], given=[given_draw("conf=0.9..0.95")]
-    ).end
+    end = rehearse(project, protocol, draws=5, known=["answered"], given=[given_draw("conf=0.9..0.95")]).end
     assert "answered" in end["read"]
     assert {"column": "conf", "drawn": "a number, uniform from 0.9 to 0.95"} in end["drawn"]
     with pytest.raises(InputError, match="did you mean `conf`"):
@@ -208,7 +205,9 @@ def test_columns_that_only_say_which_records_are_meant_are_one_per_unit(tmp_path
     project, protocol = project_at(tmp_path, rows(honest()).replace("conf", "hard", 1))
     text = protocol.read_text()
     text = text.replace("{rate: correct, among: answered}", '{rate: correct, among: hard == "yes"}')
-    text = text.replace("  ece: {ece: {confidence: conf, label: correct}}\n", "").replace(" and all(ece <= 1)", "")
+    text = text.replace("  ece: {ece: {confidence: conf, label: correct}}\n", "").replace(
+        " and all(ece <= 1)", ""
+    )
     protocol.write_text(text)
     end = rehearse(project, protocol, draws=3).end
     assert {"column": "hard", "drawn": "one of yes, or something else in half, one per unit"} in [

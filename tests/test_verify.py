@@ -169,7 +169,9 @@ EDITS = {
     "comment": lambda t: t + "# a remark\n",
     "number": lambda t: t.replace("level: 0.9\n", "level: 9e-1\n"),
     "order of keys": lambda t: t.replace("  resamples: 50\n  seed: 5\n", "  seed: 5\n  resamples: 50\n"),
-    "quotes": lambda t: t.replace("title: A protocol without a defect", "title: 'A protocol without a defect'"),
+    "quotes": lambda t: t.replace(
+        "title: A protocol without a defect", "title: 'A protocol without a defect'"
+    ),
     "line endings": lambda t: t.replace("\n", "\r\n"),
     "byte order mark": lambda t: "\ufeff" + t,
     "folded": lambda t: t.replace("claim: all(wrong < 0.9)", "claim: >-\n      all(wrong\n      < 0.9)"),
@@ -253,18 +255,31 @@ def _verdicts():
     return [n for n in names if n not in ("nested", "each-one", "known", "labels")]
 
 
+@pytest.fixture(scope="module")
+def found():
+    """Registration and ledger of the project with every kind of verdict."""
+    folder = forge._made(RICH, 1)
+    path = forge.only(folder, forge.LEDGER)
+    return registration.current(Project.at(folder), "rich"), forge.parts(path, "ledger")[0]
+
+
 @pytest.mark.parametrize("name", _verdicts())
-@pytest.mark.parametrize("verdict", ["held", "falsified", "failed"])
-def test_a_changed_verdict_does_not_follow(rich, name, verdict):
-    path = forge.only(rich, forge.LEDGER)
-    entry = _first(name)(forge.parts(path, "ledger")[0])
-    if entry["verdict"] == verdict:
-        return
-    reason = "short" if verdict == "failed" else None
-    forge_ledger(rich, lambda c: _first(name)(c).update(verdict=verdict, reason=reason))
+def test_a_changed_verdict_does_not_follow(found, name):
+    registered, content = found
+    for verdict in ("held", "falsified", "failed"):
+        forged = copy.deepcopy(content)
+        entry = _first(name)(forged)
+        if entry["verdict"] != verdict:
+            entry.update(verdict=verdict, reason="short" if verdict == "failed" else None)
+            problems = rejudge.rejudge(registered, forged).problems
+            assert any(p.startswith(f"predictions[{name}]") for p in problems), (verdict, problems)
+
+
+def test_a_changed_verdict_fails_whole(rich):
+    forge_ledger(rich, lambda c: _first("low")(c).update(verdict="held", reason=None))
     code, checks = verified(rich)
-    assert (code, checks["verdicts"][0]) == (3, "FAILED"), checks["verdicts"]
-    assert f"predictions[{name}]" in checks["verdicts"][1]
+    assert (code, checks["verdicts"][0]) == (3, "FAILED")
+    assert "predictions[low].verdict: the numbers say" in checks["verdicts"][1]
 
 
 CHANGES = {
@@ -313,10 +328,15 @@ def test_a_ledger_forged_alone_is_not_the_one_that_the_attempt_wrote(folder):
 
 
 def test_the_circumstances_of_ledger_and_registration_are_covered_by_the_attempts(folder):
-    forge.forge(folder, forge.LEDGER, "ledger", lambda _, envelope: envelope.update(time="2020-01-01T00:00:00Z"))
+    forge.forge(
+        folder, forge.LEDGER, "ledger", lambda _, envelope: envelope.update(time="2020-01-01T00:00:00Z")
+    )
     assert failed(folder) == {"attempts"}
     forge.forge(
-        folder, forge.REGISTRATION, "registration", lambda _, envelope: envelope.update(time="2020-01-01T00:00:00Z")
+        folder,
+        forge.REGISTRATION,
+        "registration",
+        lambda _, envelope: envelope.update(time="2020-01-01T00:00:00Z"),
     )
     code, checks = verified(folder)
     assert code == 3
@@ -333,7 +353,10 @@ def test_a_registration_that_no_lock_would_write_ends_a_run_with_3(tmp_path):
     folder = made(tmp_path / "p", runs=0)
 
     def compound(content, _):
-        content["protocol"]["predictions"][0] |= {"claim": "wrong[a, none] < 0.9 and easy[a] > 0.1", "family": "f"}
+        content["protocol"]["predictions"][0] |= {
+            "claim": "wrong[a, none] < 0.9 and wrong[b, none] > 0.1",
+            "family": "f",
+        }
 
     forge.forge(folder, forge.REGISTRATION, "registration", compound)
     (folder / "protocol.yaml").unlink()
@@ -370,9 +393,23 @@ def _broken(tree, path, wrong):
     return out
 
 
+KINDS = pytest.mark.parametrize("kind", ["registration", "ledger", "attempt", "witness"])
+
+
 @pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
-@pytest.mark.parametrize("kind", ["registration", "ledger", "attempt", "witness"])
+@KINDS
 def test_malformed_content_under_a_valid_digest_is_never_a_traceback(tmp_path, kind, wrong, monkeypatch):
+    _malformed(tmp_path, kind, wrong, monkeypatch, every=9)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("wrong", WRONG.values(), ids=WRONG)
+@KINDS
+def test_no_malformed_content_at_all_is_a_traceback(tmp_path, kind, wrong, monkeypatch):
+    _malformed(tmp_path, kind, wrong, monkeypatch, every=1)
+
+
+def _malformed(tmp_path, kind, wrong, monkeypatch, every):
     monkeypatch.setattr("prereg.verify.checkout", lambda _: "left out here")
     folder = made(tmp_path / "p")
     pattern = {"registration": forge.REGISTRATION, "ledger": forge.LEDGER}.get(kind)
@@ -393,13 +430,13 @@ def test_malformed_content_under_a_valid_digest_is_never_a_traceback(tmp_path, k
             if wrong is ... and isinstance(where[-1], int):
                 continue
             changed = [_broken(tree, where, wrong) if i == half else tree for i, tree in enumerate(halves)]
-            if changed[half] == halves[half]:
+            count += 1
+            if changed[half] == halves[half] or count % every:
                 continue
             forged = forge.seal(path, kind, *changed)
             # what is around a registration is covered by the attempts that started with it
             assert exit_code(verify(project)) == 3, where
-            count += 1
-            for call in calls if count % EVERY == 0 else ():
+            for call in calls if count % (EVERY * every) == 0 else ():
                 said = command(*call, "-C", str(folder))
                 assert said.code in (0, 3, 4), (call, where, said.err[-600:])
                 assert "Traceback" not in said.err
@@ -421,7 +458,10 @@ def test_links_that_lead_out_are_not_followed(folder, tmp_path):
 
 def test_a_registration_that_names_records_elsewhere_fails(folder):
     forge.forge(
-        folder, forge.REGISTRATION, "registration", lambda c, _: c["data"]["files"][0].update(path="../secret")
+        folder,
+        forge.REGISTRATION,
+        "registration",
+        lambda c, _: c["data"]["files"][0].update(path="../secret"),
     )
     code, checks = verified(folder)
     assert (code, checks["data"][0]) == (3, "FAILED")

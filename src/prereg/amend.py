@@ -11,7 +11,7 @@ from prereg.check import PLACEHOLDER
 from prereg.deviations import touched
 from prereg.differences import changes
 from prereg.direction import directed
-from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem
+from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
 from prereg.seen import seen
 
 if TYPE_CHECKING:
@@ -147,7 +147,10 @@ def problems(own: Registration, every: Sequence[Registration]) -> list[Problem]:
     digests = registration.amended(own.content)
     if any(digest not in known for digest in digests):
         return []  # told as `unknown_parents`
-    now = _compared(own, [known[digest] for digest in digests])
+    try:
+        now = _compared(own, [known[digest] for digest in digests])
+    except PreregError as error:
+        return [Problem(p.message, own.place) for p in error.problems]
     if {key: amends.get(key) for key in now} != now:
         found = [
             str(change)

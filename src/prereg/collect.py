@@ -7,6 +7,7 @@ files and budgets give the same bytes, on any machine, with any number of worker
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import hashlib
 import importlib
@@ -124,18 +125,18 @@ def collect(
     stamp = canonical.digest(
         "collection", {"authority": authority(collector, data), "files": _contents(files)}
     )
-    journal = _Journal(folder / _JOURNAL, stamp)
-    kept = journal.read()
     done: dict[tuple[str, str], Collected] = {}
     resumed = 0
-    asked = [(task, kept.get(task.key)) for task in tasks]
-    for (_, before), found in zip(asked, each(partial(_answer, collector), asked, jobs), strict=True):
-        if before is not None and found.certificate == before:
-            resumed += 1
-        elif found.certificate is not None:
-            journal.add(found.key, found.certificate)
-        done[found.key] = found
-        tick(len(tasks))
+    with contextlib.closing(_Journal(folder / _JOURNAL, stamp)) as journal:
+        kept = journal.read()
+        asked = [(task, kept.get(task.key)) for task in tasks]
+        for (_, before), found in zip(asked, each(partial(_answer, collector), asked, jobs), strict=True):
+            if before is not None and found.certificate == before:
+                resumed += 1
+            elif found.certificate is not None:
+                journal.add(found.key, found.certificate)
+            done[found.key] = found
+            tick(len(tasks))
     text = _csv(collector, collector.rows(files, data.engines or {}, data.labels, done))
     lines = [
         _compact({"arm": arm, "unit": unit, "certificate": found.certificate}) + "\n"
@@ -143,7 +144,7 @@ def collect(
         if found.certificate is not None
     ]
     tables = {RECORDS: text.encode(), CERTIFICATES: "".join(lines).encode()}
-    journal.close()
+    journal.remove()
     return Made(read_text(RECORDS, text, types), tables, resumed)
 
 
@@ -222,8 +223,12 @@ class _Journal:
         self._file.flush()
 
     def close(self) -> None:
+        """Write no more."""
+        if self._file is not None:
+            self._file.close()
+
+    def remove(self) -> None:
         """The collection is complete: the journal is no longer needed."""
-        self._file.close()
         self._path.unlink(missing_ok=True)
 
     def _next(self, text: bytes) -> str:

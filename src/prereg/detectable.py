@@ -65,7 +65,7 @@ class Design:
 def detectable(design: Design) -> tuple[float, float] | str:
     """(smallest effect held with probability 0.8, that probability there), or why there is none.
 
-    Found by trying ever larger effects, then by bisection, all under one seed; the effect is rounded up to four decimals.
+    Found by trying ever larger effects, then by bisection, all under one seed; rounded up to four decimals.
     """
     if design.most <= 0 or (design.shape == "one" and design.bar < 0):
         return "the bar lies at the end of the range, or outside"

@@ -9,10 +9,11 @@ import re
 from typing import TYPE_CHECKING, Any
 
 from prereg.direction import PREDICTION
+from prereg.errors import IntegrityError
 from prereg.resolve.promised import promised
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from prereg.registration import Registration
 
@@ -21,6 +22,7 @@ _PROSE = ("title", "question", "authors", "notes", "outcomes", "reports")
 _NAMED = re.compile(r"protocol\.(?P<section>metrics|let|variants)\[(?P<name>[^\]]+)\]")
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _ORDER = " (order)"
+_MOST = 2_000_000
 
 
 def touched(registered: Registration, parents: Sequence[tuple[Registration, Sequence[Tree]]]) -> list[Tree]:
@@ -30,8 +32,10 @@ def touched(registered: Registration, parents: Sequence[tuple[Registration, Sequ
     prediction of a parent still touches it.
     """
     ids: dict[str, list[str]] = {}
+    order = []
     for one in promised(registered):
         ids.setdefault(str(one.path[1]), []).append(one.id)
+        order.append(one.id)
     found: dict[str, dict[tuple[str, str], Tree]] = {}
     for parent, changed in parents:
         for earlier in (parent.content.get("amends") or {}).get("touched", []):
@@ -47,29 +51,27 @@ def touched(registered: Registration, parents: Sequence[tuple[Registration, Sequ
                         "direction": change["direction"],
                     }
                     found.setdefault(one_id, {})[parent.digest, change["path"]] = entry
-    known = [one for members in ids.values() for one in members]
-    order = [one.id for one in promised(registered)]
-    return [
-        {"prediction": name, "changes": list(found[name].values())}
-        for name in sorted(known, key=order.index)
-        if name in found
-    ]
+    return [{"prediction": name, "changes": list(found[name].values())} for name in order if name in found]
 
 
 def _touched(before: Tree, after: Tree, changed: Iterable[Tree]) -> dict[str, list[Tree]]:
     """The changes that touch each prediction, by the name it is written under."""
     predictions = after["protocol"]["predictions"]
-    out: dict[str, list[Tree]] = {p["id"]: [] for p in predictions}
     changed = [c for c in changed if not c["path"].endswith(_ORDER)]
+    if len(changed) * len(predictions) > _MOST:
+        raise IntegrityError(
+            f"{len(changed)} changes of {len(predictions)} predictions are too many to follow"
+        )
+    out: dict[str, list[Tree]] = {p["id"]: [] for p in predictions}
     causes = [c for c in changed if c["path"].startswith(("protocol.", "data."))]
     # what was inferred follows from a cause; without one this prereg reads the same records differently
     considered = causes or changed
     considered += [
         c for c in changed if c["path"].startswith("parts.") and {"before", "after"} <= set(c) and causes
     ]
-    reads = _reads(after["protocol"])
+    reach = _Reach(before["protocol"], after["protocol"])
     for change in considered:
-        for name in _reached(change, before["protocol"], after["protocol"], reads):
+        for name in reach.of(change):
             out[name].append(change)
     _given(predictions, out)
     return {name: list(_once(mine)) for name, mine in out.items() if mine}
@@ -79,38 +81,44 @@ def _once(changes: list[Tree]) -> list[Tree]:
     return list({c["path"]: c for c in changes}.values())
 
 
-def _reached(change: Tree, before: Tree, after: Tree, reads: Mapping[str, set[str]]) -> list[str]:
-    path: str = change["path"]
-    names = [p["id"] for p in after["predictions"]]
-    found = PREDICTION.match(path)
-    if found:
-        if found["field"] == ".because":
-            return []
-        return [
-            name for name in names if name == found["id"] or _one_family(found["id"], name, before, after)
+class _Reach:
+    """Which predictions a changed field reaches by itself."""
+
+    def __init__(self, before: Tree, after: Tree) -> None:
+        self.predictions = {p["id"]: p for p in after["predictions"]}
+        self.reads = _reads(after)
+        self.families: list[dict[str, str]] = [
+            {p["id"]: p["family"] for p in protocol["predictions"] if p["family"] not in (None, "none")}
+            for protocol in (before, after)
         ]
-    named = _NAMED.match(path)
-    if named and named["section"] == "variants":
-        return [p["id"] for p in after["predictions"] if named["name"] in (p["agree"] or [])]
-    if named:
-        if path.endswith(".show"):
+
+    def of(self, change: Tree) -> list[str]:
+        """Their names, in registered order."""
+        path: str = change["path"]
+        found = PREDICTION.match(path)
+        if found:
+            return [] if found["field"] == ".because" else self._beside(found["id"])
+        named = _NAMED.match(path)
+        if named and named["section"] == "variants":
+            return [name for name, p in self.predictions.items() if named["name"] in (p["agree"] or [])]
+        if named:
+            shown = path.endswith(".show")
+            return [] if shown else [name for name in self.predictions if named["name"] in self.reads[name]]
+        section = path.removeprefix("protocol.").split(".")[0].split("[")[0]
+        if path.startswith("protocol.") and section in _PROSE:
             return []
-        return [name for name in names if named["name"] in reads[name]]
-    section = path.removeprefix("protocol.").split(".")[0].split("[")[0]
-    if path.startswith("protocol.") and section in _PROSE:
-        return []
-    if section == "resampling":
-        return [p["id"] for p in after["predictions"] if p["evidence"]["kind"] != "point"]
-    return names
+        if section == "resampling":
+            return [name for name, p in self.predictions.items() if p["evidence"]["kind"] != "point"]
+        return list(self.predictions)
 
-
-def _one_family(one: str, other: str, before: Tree, after: Tree) -> bool:
-    """Whether two predictions are corrected together, before or after."""
-    for protocol in (before, after):
-        families = {p["id"]: p["family"] for p in protocol["predictions"]}
-        if families.get(one) not in (None, "none") and families.get(one) == families.get(other):
-            return True
-    return False
+    def _beside(self, changed: str) -> list[str]:
+        """A prediction, and those that were or are corrected together with it."""
+        own = [(families, families[changed]) for families in self.families if changed in families]
+        return [
+            name
+            for name in self.predictions
+            if name == changed or any(families.get(name) == family for families, family in own)
+        ]
 
 
 def _reads(protocol: Tree) -> dict[str, set[str]]:
@@ -133,13 +141,16 @@ def _reads(protocol: Tree) -> dict[str, set[str]]:
 
 def _given(predictions: list[Tree], out: dict[str, list[Tree]]) -> None:
     """A verdict hangs on those it was given, and all hang on a gate."""
-    for _ in predictions:
-        before = {name: len(mine) for name, mine in out.items()}
-        for p in predictions:
-            leaders = [*(p["given"] or []), *[g["id"] for g in predictions if g["gate"]]]
-            for leader in leaders:
-                base = leader if leader in out else leader.split("[")[0]
-                if base in out and base != p["id"]:
-                    out[p["id"]] = _once([*out[p["id"]], *out[base]])
-        if before == {name: len(mine) for name, mine in out.items()}:
-            return
+    gates = [p["id"] for p in predictions if p["gate"]]
+    followers: dict[str, list[str]] = {}
+    for p in predictions:
+        for leader in {*(p["given"] or []), *gates} - {p["id"]}:
+            followers.setdefault(leader if leader in out else leader.split("[")[0], []).append(p["id"])
+    waiting = [name for name, mine in out.items() if mine]
+    while waiting:
+        leader = waiting.pop()
+        for name in followers.get(leader, []):
+            more = _once([*out[name], *out[leader]])
+            if len(more) > len(_once(out[name])):
+                out[name] = more
+                waiting.append(name)

@@ -11,6 +11,7 @@ once and in order, and its tables; (8) verdicts and numbers against the base; (9
 
 from __future__ import annotations
 
+import contextlib
 import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -326,7 +327,7 @@ class _One:
         data = "unchecked"
         if current:
             self._protocol(one)
-            data = self._data(one)
+            data = self._data(one, path)
         base = self._base_ledger(one)
         if not path.exists():
             # a superseded registration need not have been run, but what was found is not taken away
@@ -359,10 +360,13 @@ class _One:
         except PreregError as error:
             self.told("protocol", error, "integrity")
 
-    def _data(self, one: Registration) -> str:
+    def _data(self, one: Registration, path: Path) -> str:
         """`verified`, `unchecked` where a file is absent, or `changed`."""
+        found = None
+        with contextlib.suppress(PreregError):  # told where the ledger is read
+            found = ledger.read(path, self.project.name_of(path)).content["data"]
         state = "verified"
-        for entry in one.content["data"]["files"]:
+        for entry in manifest.bound(one.content["data"], found):
             try:
                 manifest.verify(self.project, [entry])
             except MissingError as error:
@@ -390,7 +394,8 @@ class _One:
                 self.say(level, kind, said, place, registration=one.short, prediction=prediction)
         except PreregError as error:
             self.told("registration", error, "integrity")
-        if stored.content["data"]["files"] != one.content["data"]["files"]:
+        data = stored.content["data"]
+        if data["files"] != manifest.bound(one.content["data"], data):
             self.say(
                 "integrity", "data", "its records are not those registered", place, registration=one.short
             )

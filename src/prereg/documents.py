@@ -240,7 +240,7 @@ class RegisteredData(TypedDict):
     """The records."""
 
     prospective: bool
-    files: list[RecordFile]
+    files: Annotated[list[RecordFile], Field(min_length=1)]
     collector: NotRequired[dict[str, Any]]
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import importlib
 import json
 import os
 import re
@@ -16,10 +17,11 @@ from prereg.document import Document, Source, Steps, Tree
 from prereg.errors import InputError, MissingError, Place, Problem
 from prereg.numerals import exact_float, exact_integer, shown
 
+fcntl: Any
 try:
-    import fcntl
+    fcntl = importlib.import_module("fcntl")
 except ImportError:  # Windows
-    fcntl = None  # type: ignore[assignment]
+    fcntl = None
 
 __all__ = [
     "Document",

@@ -37,6 +37,16 @@ def files_of(project: Project, entries: Sequence[dict[str, Any]]) -> list[tuple[
     return [(str(entry["path"]), project.inside(str(entry["path"]))) for entry in entries]
 
 
+def bound(registered: dict[str, Any], found: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """The manifest that holds: as registered, or as the first run found it where the records were promised.
+
+    Both arguments are the `data` of a content: of a registration, and of its ledger (None without one).
+    """
+    if "base" not in registered:
+        return list(registered["files"])
+    return [] if found is None else list(found["files"])
+
+
 def verify(project: Project, entries: Sequence[dict[str, Any]]) -> None:
     """Compare the files with a manifest.
 

@@ -31,6 +31,8 @@ if TYPE_CHECKING:
 
 MOST_BYTES = 4 * 1024**3
 MOST_COLUMNS = 10_000
+MOST_CELLS = 50_000_000
+"""Of a Parquet file, whose size says nothing of its cells."""
 _SHOWN = 3  # problems per file that are told one by one
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 _UNREADABLE = re.compile(r"[\x00\ud800-\udfff]")
@@ -320,7 +322,7 @@ def _json_lines(name: str, content: str) -> _Table:
 
 def _parquet(name: str, path: Path) -> _Table:
     try:
-        from pyarrow import ArrowException, parquet  # noqa: PLC0415 - 98 ms, and optional
+        from pyarrow import ArrowException, parquet, types  # noqa: PLC0415 - 98 ms, and optional
     except ImportError:
         raise InputError(
             Problem("Parquet needs pyarrow: install `prereg-runner[parquet]`", Place(name))
@@ -329,14 +331,39 @@ def _parquet(name: str, path: Path) -> _Table:
     table.typed = True
     raw = formats.read_bytes(path, name, MOST_BYTES)
     try:
-        content = parquet.read_table(io.BytesIO(raw))
-    except (OSError, ArrowException) as error:
-        raise InputError(Problem(f"malformed Parquet: {error}", Place(name))) from None
-    _check_header(name, content.column_names)
-    for key in content.column_names:
-        table.columns[key] = [_cell(x) for x in content.column(key).to_pylist()]
-    table.lines = list(range(1, content.num_rows + 1))
+        file = parquet.ParquetFile(io.BytesIO(raw))
+        schema = file.schema_arrow
+        _check_header(name, schema.names)
+        rows = file.metadata.num_rows
+        if rows * len(schema.names) > MOST_CELLS:  # a few bytes can stand for any number of equal cells
+            raise InputError(
+                Problem(
+                    f"{rows} rows of {len(schema.names)} columns: at most {MOST_CELLS} cells are read",
+                    Place(name),
+                )
+            )
+        flat = [field.name for field in schema if not types.is_nested(field.type)]
+        texts = [f.name for f in schema if types.is_string(f.type) or types.is_binary(f.type)]
+        content = parquet.ParquetFile(io.BytesIO(raw), read_dictionary=texts).read(columns=flat)
+        for key in schema.names:
+            # nested values are no cells: they are neither decoded nor kept
+            table.columns[key] = _parquet_cells(content.column(key)) if key in flat else [[]] * rows
+    except (OSError, ValueError, OverflowError, ArrowException) as error:
+        raise InputError(Problem(f"malformed Parquet: {str(error)[:300]}", Place(name))) from None
+    table.lines = list(range(1, rows + 1))
     return table
+
+
+def _parquet_cells(column: Any) -> list[Any]:
+    """The cells of a column; a text that stands in many rows is kept once."""
+    out: list[Any] = []
+    for chunk in column.chunks:
+        if hasattr(chunk, "dictionary"):
+            values = [_cell(x) for x in chunk.dictionary.to_pylist()]
+            out += [None if i is None else values[i] for i in chunk.indices.to_pylist()]
+        else:
+            out += map(_cell, chunk.to_pylist())
+    return out
 
 
 def _cell(value: Any) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from prereg import attempts, ledger, registration
+from prereg import attempts, ledger, manifest, registration
 from prereg.errors import PreregError
 
 if TYPE_CHECKING:
@@ -67,9 +67,10 @@ def judged(project: Project, one: Registration, every: list[Attempt], digests: s
     """
     runs = [a for a in every if a.start.get("registration") == one.digest and a.start.get("kind") == "run"]
     path = project.results(one.id) / one.short / "ledger.json"
-    verdicts, counts = None, None
+    verdicts, counts, found = None, None, None
     if path.exists():
         content = ledger.read(path, project.name_of(path)).content
+        found = content["data"]
         counts = content["counts"]
         verdicts = [
             {"prediction": p["id"], "verdict": p["verdict"], "reason": p["reason"]}
@@ -84,7 +85,7 @@ def judged(project: Project, one: Registration, every: list[Attempt], digests: s
         "id": one.id,
         "registration": one.digest,
         "state": WRITTEN if wrote else STARTED if runs else NOTHING,
-        "files": [f["path"] for f in one.content["data"]["files"] if f["sha256"] in digests],
+        "files": [f["path"] for f in manifest.bound(one.content["data"], found) if f["sha256"] in digests],
         "counts": counts,
         "verdicts": verdicts,
     }
@@ -93,27 +94,23 @@ def judged(project: Project, one: Registration, every: list[Attempt], digests: s
 def _elsewhere(project: Project, name: str, digests: set[str]) -> list[Tree]:
     """The registrations of another id that share records; what is damaged there is said, not raised."""
     try:
-        sharing = [
-            one
-            for one in registration.of_id(project, name)
-            if digests & {f["sha256"] for f in one.content["data"]["files"]}
-        ]
+        every = registration.of_id(project, name)
     except PreregError:
         return []
     out = []
-    for one in sharing:
+    for one in every:
         try:
-            out.append(judged(project, one, attempts.read_all(project, name), digests))
-        except (PreregError, KeyError, TypeError):
+            entry = judged(project, one, attempts.read_all(project, name), digests)
+        except PreregError:
             shared = [f["path"] for f in one.content["data"]["files"] if f["sha256"] in digests]
-            out.append(
-                {
-                    "id": name,
-                    "registration": one.digest,
-                    "state": DAMAGED,
-                    "files": shared,
-                    "counts": None,
-                    "verdicts": None,
-                }
-            )
+            entry = {
+                "id": name,
+                "registration": one.digest,
+                "state": DAMAGED,
+                "files": shared,
+                "counts": None,
+                "verdicts": None,
+            }
+        if entry["files"]:
+            out.append(entry)
     return out

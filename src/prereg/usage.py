@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from prereg.expression import syntax
@@ -19,6 +18,7 @@ from prereg.values import as_decimal
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+    from decimal import Decimal
 
     from prereg.metrics import Kind
     from prereg.protocol import Protocol

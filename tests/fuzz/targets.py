@@ -5,30 +5,36 @@ from __future__ import annotations
 import contextlib
 import io
 import json
-import random
 import shutil
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-import crash_world
 import mutations
+import numpy as np
 import yaml
 
+import crash_world
 from prereg import attempts, formats, ledger, note, registration, rehearse
 from prereg.check import check
+from prereg.checker.bounds import Bounds, Budget, BudgetSpentError, RefusedError
+from prereg.checker.certificate import read_certificate
+from prereg.checker.problem import read_problem
 from prereg.cli.app import execute
 from prereg.errors import PreregError
 from prereg.expression.claims import ClaimCompiler
+from prereg.expression.policies import Compiler as Policies
 from prereg.expression.rows import Compiler
 from prereg.expression.syntax import ExpressionError, parse
 from prereg.project import Project
 from prereg.readers import read_records
+from prereg.studies.logic.tptp import parse_problem
 
 if TYPE_CHECKING:
+    import random
     from collections.abc import Callable
+    from pathlib import Path
 
-REFUSALS = (PreregError, ExpressionError)
+REFUSALS = (PreregError, ExpressionError, RefusedError, BudgetSpentError)
 PROTOCOL = (
     crash_world.PROTOCOL.replace("LEVEL", "0.1").replace(
         "unit: item}", 'unit: item, derive: {right: "correct and answered"}}'
@@ -44,7 +50,7 @@ outcomes:
 ROWS = [
     b'contains_any(text, ["yes", "no"]) and not matches(text, "^a+$")',
     b"conf >= 0.5 or undefined(conf) and correct",
-    b'if(correct, conf, 1 - conf) ** 2 + ln(exp(abs(conf))) / maximum(1, conf)',
+    b"if(correct, conf, 1 - conf) ** 2 + ln(exp(abs(conf))) / maximum(1, conf)",
     b'lower(text) == "a" and conf within [0.1, 1e-3] and text in ["a", "b"]',
     b'otherwise(majority(text, text, text), "x") != text',
     b"flip(correct, 0.25, 7, text) and partition(5, 3) == 2",
@@ -85,6 +91,19 @@ class World:
         self.quiet("note", crash_world.ID, "--text", "a note", expected=0)
         self.quiet("rehearse", "protocol.yaml", "--draws", "2", expected=0)
         self.project = Project.at(root)
+        self.known = self.files()
+        self.accepted = 0
+
+    def files(self) -> set[Path]:
+        """Everything that the commands wrote."""
+        return {
+            p for name in ("registrations", "results") for p in (self.root / name).rglob("*") if p.is_file()
+        }
+
+    def forget(self) -> None:
+        """Take away what commands left that were given a hostile file."""
+        for path in self.files() - self.known:
+            path.unlink()
 
     def quiet(self, *command: str, expected: int | None = None) -> int:
         """A command in this process; its exit code."""
@@ -140,10 +159,23 @@ def targets(world: World) -> list[Target]:
             "protocol",
             protocol_tree,
             protocol,
-            (bomb, b"[" * 200_000, b"a:\n" * 100_000, b"- " * 200_000, b"x" * 30_000_000, b"a: " + b"1" * 900_000,
-             b"? " * 100_000, b"{a: " * 100_000, b"a: \"" + b"\\u00e9" * 100_000),
+            (
+                bomb,
+                b"[" * 200_000,
+                b"a:\n" * 100_000,
+                b"- " * 200_000,
+                b"x" * 30_000_000,
+                b"a: " + b"1" * 900_000,
+                b"? " * 100_000,
+                b"{a: " * 100_000,
+                b'a: "' + b"\\u00e9" * 100_000,
+            ),
         )
     )
+
+    def refuse(problems) -> None:
+        if problems:
+            raise PreregError(*problems)
 
     # -- sealed files: bytes, and trees that are sealed again
     def sealed(name: str, layout, path: Path, read, show: bool = False) -> Target:
@@ -173,18 +205,23 @@ def targets(world: World) -> list[Target]:
                 path.unlink()
                 place.write_bytes(data)
                 found = read(place)
-                if show:
+                if show:  # only what is read gets so far
                     world.quiet("show", str(place))
-                    world.quiet("show", crash_world.ID)
-                    world.quiet("run", crash_world.ID)
+                    world.accepted += 1
+                    if world.accepted % 10 == 1:
+                        world.quiet("run", crash_world.ID)
                 return found
             finally:
                 place.unlink(missing_ok=True)
                 path.write_bytes(kept)
-                if show:
-                    _forget(root)
+                world.forget()
 
-        giants = (b"[" * 500_000, b'{"a":' * 100_000, b'{"format": "' + b"x" * 10_000_000 + b'"}', b"9" * 100_000)
+        giants = (
+            b"[" * 500_000,
+            b'{"a":' * 100_000,
+            b'{"format": "' + b"x" * 10_000_000 + b'"}',
+            b"9" * 100_000,
+        )
         return Target(name, make, call, giants)
 
     where = f"registrations/{crash_world.ID}"
@@ -204,7 +241,7 @@ def targets(world: World) -> list[Target]:
             "attempt",
             attempts.FILE,
             world.one(f"results/{crash_world.ID}/attempts/*.json"),
-            lambda p: (attempts.readable(project, crash_world.ID), attempts.read(project, p)),
+            lambda p: attempts.read(project, p),
         )
     )
     out.append(
@@ -212,7 +249,7 @@ def targets(world: World) -> list[Target]:
             "witness",
             attempts.WITNESS,
             world.one(f"{where}/attempts/*.json"),
-            lambda p: attempts.problems(project, crash_world.ID, attempts.readable(project, crash_world.ID)[0]),
+            lambda _: refuse(attempts.witnesses(project, crash_world.ID)[1]),
         )
     )
     out.append(sealed("note", note.FILE, world.one(f"{where}/notes/*.json"), lambda p: note.read(p, p.name)))
@@ -243,7 +280,13 @@ def targets(world: World) -> list[Target]:
             "csv",
             _bytes([csv, quoted]),
             records(".csv"),
-            (b"a," * 100_000, b'"' * 1_000_001, b"a\n" + b"9" * 1_000_000, b"a,b\n" + b'"x' * 500_000, b"a\n" * 500_000),
+            (
+                b"a," * 100_000,
+                b'"' * 300_001,
+                b"a\n" + b"9" * 1_000_000,
+                b"a,b\n" + b'"x' * 200_000,
+                b"a\n" * 100_000,
+            ),
         )
     )
     lines = [
@@ -256,15 +299,22 @@ def targets(world: World) -> list[Target]:
         if draw.random() < 0.5:
             return mutations.mutated(draw, ["\n".join(map(json.dumps, lines)).encode()])
         new = mutations.reshaped(draw, lines)
-        return "\n".join(json.dumps(x, default=str) for x in (new if isinstance(new, list) else [new])).encode()
+        return "\n".join(
+            json.dumps(x, default=str) for x in (new if isinstance(new, list) else [new])
+        ).encode()
 
     out.append(
         Target(
             "json lines",
             json_lines,
             records(".jsonl"),
-            (b"[" * 500_000, b'{"a":' * 200_000, b'{"a": ' + b"9" * 1_000_000 + b"}", b'{"a": "' + b"x" * 10_000_000 + b'"}',
-             b"{" + b",".join(b'"k%d":1' % i for i in range(30_000)) + b"}"),
+            (
+                b"[" * 500_000,
+                b'{"a":' * 200_000,
+                b'{"a": ' + b"9" * 1_000_000 + b"}",
+                b'{"a": "' + b"x" * 10_000_000 + b'"}',
+                b"{" + b",".join(b'"k%d":1' % i for i in range(30_000)) + b"}",
+            ),
         )
     )
     out.append(_parquet(records(".parquet")))
@@ -276,35 +326,43 @@ def targets(world: World) -> list[Target]:
         node = parse(data.decode("utf-8", "replace"))
         return Compiler(kinds).compile(node)
 
-    deep = (b"(" * 19_000, b"not " * 4_900, b"-" * 19_999, b"1+" * 9_999 + b"1", b"conf" + b">conf" * 3_000, b"1" * 20_001,
-            b"9" * 19_000 + b" > conf", b"1e" + b"9" * 10_000 + b" > conf", b"2 ** 99999 ** 99999 > conf")
-    words = [w.encode() for w in ("conf", "correct", "text", " and ", " or ", "not ", "within [", "over=", "**", "==")]
-    out.append(Target("row expression", _bytes(ROWS, words), rows, (*deep, b'matches(text, "(a{1,1000}){1,1000}")')))
+    deep = (
+        b"(" * 19_000,
+        b"not " * 4_900,
+        b"-" * 19_999,
+        b"1+" * 9_999 + b"1",
+        b"conf" + b">conf" * 3_000,
+        b"1" * 20_001,
+        b"9" * 19_000 + b" > conf",
+        b"1e" + b"9" * 10_000 + b" > conf",
+        b"2 ** 99999 ** 99999 > conf",
+    )
+    words = [
+        w.encode()
+        for w in ("conf", "correct", "text", " and ", " or ", "not ", "within [", "over=", "**", "==")
+    ]
+    out.append(
+        Target("row expression", _bytes(ROWS, words), rows, (*deep, b'matches(text, "(a{1,1000}){1,1000}")'))
+    )
     environment = _environment()
 
     def claims(data: bytes) -> object:
-        node = parse(data.decode("utf-8", "replace"))
-        return ClaimCompiler(environment).claim(node)
+        text = data.decode("utf-8", "replace")
+        return ClaimCompiler(Policies(environment), text).claim(parse(text))
 
-    words = [w.encode() for w in ("precision", "failure", "[a]", "[gate=none]", "all(", "spearman(", " < ", "over=run")]
+    words = [
+        w.encode()
+        for w in ("precision", "failure", "[a]", "[gate=none]", "all(", "spearman(", " < ", "over=run")
+    ]
     out.append(Target("claim", _bytes(CLAIMS, words), claims, deep))
     out += _logic()
     return out
 
 
-def _forget(root: Path) -> None:
-    """Take away what a run of a hostile registration left."""
-    for folder in (root / "results").glob(f"{crash_world.ID}/attempts"):
-        for path in sorted(folder.glob("*.json"))[1:]:
-            path.unlink()
-    for path in sorted((root / "registrations" / crash_world.ID / "attempts").glob("*.json"))[1:]:
-        path.unlink()
-
-
 def _shown_ledger(world: World, path: Path) -> object:
+    found = ledger.read(path, path.name)
     world.quiet("show", str(path))
-    world.quiet("show", crash_world.ID)
-    return ledger.read(path, path.name)
+    return found
 
 
 def _environment():
@@ -320,7 +378,7 @@ def _environment():
 
 
 def _parquet(read) -> Target:
-    import pyarrow
+    import pyarrow as pa
     from pyarrow import parquet
 
     def written(table, **options) -> bytes:
@@ -328,44 +386,47 @@ def _parquet(read) -> Target:
         parquet.write_table(table, sink, **options)
         return sink.getvalue()
 
-    table = pyarrow.table(
-        {"model": ["a", "b", None], "item": [1, 2, 3], "conf": [0.1, None, 1.0], "correct": [True, False, None],
-         "when": pyarrow.array([1, 2, 3], pyarrow.timestamp("us")), "many": [[1], [], None]}
+    table = pa.table(
+        {
+            "model": ["a", "b", None],
+            "item": [1, 2, 3],
+            "conf": [0.1, None, 1.0],
+            "correct": [True, False, None],
+            "when": pa.array([1, 2, 3], pa.timestamp("us")),
+            "many": [[1], [], None],
+        }
     )
     seeds = [written(table), written(table, compression="none", use_dictionary=False)]
-    zeros = written(pyarrow.table({"a": pyarrow.array([0] * 3_000_000)}), compression="zstd")
-    return Target("parquet", _bytes(seeds), read, (zeros, b"PAR1" * 100_000))
+    zeros = written(pa.table({"a": np.zeros(60_000_000, dtype=np.int8)}), compression="zstd")
+    long = pa.DictionaryArray.from_arrays(np.zeros(20_000, dtype=np.int32), ["x" * 1_000_000])
+    texts = written(pa.table({"model": long}))
+    lists = written(pa.table({"a": [[0] * 5_000_000], "item": ["x"]}))
+    return Target("parquet", _bytes(seeds), read, (zeros, texts, lists, b"PAR1" * 100_000))
 
 
 def _logic() -> list[Target]:
-    from prereg.checker.bounds import Bounds, Budget, BudgetSpentError, RefusedError
-    from prereg.checker.certificate import read_certificate
-    from prereg.checker.problem import read_problem
-    from prereg.studies.logic.tptp import parse_problem
-
     bounds = Bounds(steps=2_000_000)
-
-    def allowed(call: Callable[[], object]) -> object:
-        with contextlib.suppress(RefusedError, BudgetSpentError):
-            return call()
-        return None
-
     words = [b"fof(", b"axiom", b"conjecture", b"<=>", b"~", b"$true", b"include(", b"/*", b"*/", b"%", b"'"]
-    deep = (b"fof(c, conjecture, " + b"(" * 200_000, b"fof(c, conjecture, " + b"~" * 500_000 + b"p).", b"%" * 1_000_000,
-            b"fof(c, conjecture, " + b"p => " * 100_000 + b"p).", b"fof(c, conjecture, " + b"p & " * 100_000 + b"p).")
+    deep = (
+        b"fof(c, conjecture, " + b"(" * 100_000,
+        b"fof(c, conjecture, " + b"~" * 50_000 + b"p).",
+        b"%" * 300_000,
+        b"fof(c, conjecture, " + b"p => " * 20_000 + b"p).",
+        b"fof(c, conjecture, " + b"p & " * 20_000 + b"p).",
+    )
     certificate = b'{"kind": "proof", "table": [["atom", "p"], ["imp", 0, 0]], "steps": [[1, "id", []]]}'
     return [
         Target("tptp", _bytes(TPTP, words), parse_problem, deep),
         Target(
             "checker problem",
             _bytes(TPTP, words),
-            lambda data: allowed(lambda: read_problem(data.decode("latin-1"), Budget(bounds))),
+            lambda data: read_problem(data.decode("latin-1"), Budget(bounds)),
             deep,
         ),
         Target(
             "certificate",
             _bytes([certificate]),
-            lambda data: allowed(lambda: read_certificate(data, Budget(bounds))),
+            lambda data: read_certificate(data, Budget(bounds)),
             (b"[" * 1_000_000, b'{"a":' * 300_000, b'{"kind": ' + b"9" * 1_000_000 + b"}"),
         ),
     ]

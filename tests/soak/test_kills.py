@@ -10,8 +10,9 @@ import subprocess
 import sys
 import time
 
-import crash_world
 import pytest
+
+import crash_world
 from crash_world import ID, done, ended, intact, make, said, settle, start, unfinished
 
 pytestmark = [
@@ -119,7 +120,10 @@ def test_the_installed_command_killed_from_outside(bases, tmp_path):
     draw = random.Random("outside")
     for _ in range(10):
         child = subprocess.Popen(
-            [sys.executable, "-m", "prereg", "run"], cwd=root, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
+            [sys.executable, "-m", "prereg", "run"],
+            cwd=root,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
         )
         time.sleep(draw.random() * 2)
         child.kill()

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 _SLOT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _PIECE = re.compile(r"""(?P<text>"(?:\\.|[^"\\])*"|'(?:\\.|[^'\\])*')|\$(?P<name>[A-Za-z_][A-Za-z0-9_]*)""")
 NO_FAMILY = "none"
+_MOST = 10_000
 _CORRECTED = ("interval", "exact")
 """Evidence with a p: verdicts by `point` and `support` have none to correct."""
 
@@ -76,6 +78,9 @@ def expand(protocol: Protocol, factors: Mapping[str, tuple[str, ...]], notes: No
             out.append(Expanded(name, _given(spec, ids), path, name not in loose))
             continue
         values = _values(spec, factors, path, notes)
+        if math.prod(map(len, values.values())) > _MOST:
+            notes.problem((*path, "each"), f"more than {_MOST} combinations of values")
+            continue
         found = []
         for combination in itertools.product(*values.values()):
             chosen = dict(zip(values, combination, strict=True))
