@@ -134,8 +134,13 @@ def test_inputs_reach_the_commands(study, tmp_path):
     runner = Runner(study.root, tmp_path, **inputs)
     assert runner.run() == 4, runner.said
     assert not (study.root / "prereg-junit.xml").exists()
-    runner = Runner(study.root, tmp_path, **{"fail-on": "surprise falsified", "tolerance": "0.001"})
+
+
+def test_a_branch_that_comes_from_nowhere_has_no_base(study, tmp_path):
+    inputs = {"base": "0" * 40, "fail-on": "surprise falsified", "tolerance": "0.001"}
+    runner = Runner(study.root, tmp_path, **inputs)
     assert runner.run() == 1, runner.said
+    assert "| base |" not in runner.summary.read_text(encoding="utf-8")
 
 
 def test_a_base_that_is_not_here_is_fetched(study, tmp_path):
@@ -149,12 +154,6 @@ def test_a_base_that_is_not_here_is_fetched(study, tmp_path):
     runner.run()
     assert runner.outputs["base", "base"] == first, runner.said
     assert runner.outputs["diff", "code"] == "1", runner.said
-
-
-def test_a_branch_that_comes_from_nowhere_has_no_base(study, tmp_path):
-    runner = Runner(study.root, tmp_path, base="0" * 40)
-    assert runner.run() == 0, runner.said
-    assert "| base |" not in runner.summary.read_text(encoding="utf-8")
 
 
 def test_a_base_that_is_nowhere_is_no_success(study, tmp_path):

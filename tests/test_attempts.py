@@ -67,6 +67,7 @@ def test_the_attempt_is_there_before_the_first_record_is_read(tmp_path, monkeypa
     monkeypatch.setattr("prereg.run.drift", lambda *_: [])
     assert command("run", "-C", str(folder)).code == 130
     assert seen == [1, 1]
+    monkeypatch.undo()
     (attempt,) = read(folder)
     assert attempt.outcome == "stopped"
     code, checks = verified(folder)
@@ -166,9 +167,8 @@ def test_all_attempts_removed_are_noticed_by_the_ledger(folder):
 def test_a_killed_run_is_an_attempt_without_an_end(folder):
     start(folder)
     code, checks = verified(folder)
-    assert (code, checks["attempts"]) == (0, ("ok", "1 unfinished, 1 written")) or "1 unfinished" in checks[
-        "attempts"
-    ][1]
+    assert (code, checks["attempts"][0]) == (0, "ok")
+    assert sorted(checks["attempts"][1].split(", ")) == ["1 unfinished", "1 written"]
 
 
 def test_killed_between_attempt_and_witness_is_no_tampering(folder):

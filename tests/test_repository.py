@@ -137,7 +137,7 @@ def test_links_in_docs_lead_somewhere():
 
 def test_the_tests_that_invariants_name_exist():
     text = (ROOT / "docs" / "invariants.md").read_text(encoding="utf-8")
-    code = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "tests").glob("*.py"))
+    code = "".join(p.read_text(encoding="utf-8") for p in (ROOT / "tests").rglob("*.py"))
     assert [p for p in re.findall(r"`(tests/[\w/]+\.py)`", text) if not (ROOT / p).exists()] == []
     assert [name for name in re.findall(r"`(test_\w+)`", text) if f"def {name}(" not in code] == []
 

@@ -1,7 +1,7 @@
 """Entailment problems with labels that are known beforehand: twelve families, n = 1 to 20, and gates.
 
 A family is made from its definition, with letters and file names of this project's own; the gates are
-formulas whose smallest countermodel has one to four worlds, and theorems that an unsound or a lazy engine gets
+formulas whose smallest countermodel has one to four worlds, and theorems that an unsound or lazy engine gets
 wrong. Labels of both logics stand in the headers of the files.
 
     python protocols/data/make_entailment_problems.py [--output FOLDER] [--sizes N]

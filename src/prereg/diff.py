@@ -40,6 +40,7 @@ CODES: dict[str, int] = {"integrity": 3, "missing": 4, "verdict": 1, "warning": 
 FAIL_ON = ("verdict", "weakened", "surprise", "failed", "falsified")
 _ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
 _SHOWN = 20
+_LONGEST = 1000
 _CONSEQUENCE = re.compile(
     r"\.(verdict|reason|surprise|fired|undefined_because)\Z|^headline\Z|^counts\.|\.counts\."
 )
@@ -189,7 +190,8 @@ class _One:
     def say(
         self, level: Level, kind: str, message: str, place: Place | None = None, **more: str | None
     ) -> None:
-        self.out.findings.append(Finding(level, kind, message, self.name, place=place, **more))
+        cut = message if len(message) <= _LONGEST else f"{message[:_LONGEST]}…"
+        self.out.findings.append(Finding(level, kind, cut, self.name, place=place, **more))
 
     def told(self, kind: str, error: PreregError, level: Level | None = None, where: str = "") -> None:
         """The problems of a refusal as findings."""

@@ -240,7 +240,8 @@ class RegisteredData(TypedDict):
     """The records."""
 
     prospective: bool
-    files: Annotated[list[RecordFile], Field(min_length=1)]
+    files: list[RecordFile]
+    base: NotRequired[str]
     collector: NotRequired[dict[str, Any]]
 
 

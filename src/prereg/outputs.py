@@ -9,12 +9,15 @@ from typing_extensions import TypedDict
 
 from prereg.documents import (  # noqa: TC001 - pydantic reads them at run time
     Amends,
+    BrokenDraws,
     Count,
     Counts,
     Digest,
+    DrawnColumn,
     LedgerAmends,
     LedgerContent,
     RegistrationContent,
+    Rehearsed,
     TouchingChange,
     Verdict,
 )
@@ -323,10 +326,19 @@ class Diff(TypedDict):
 
 
 class Rehearse(TypedDict):
-    """`prereg rehearse`."""
+    """`prereg rehearse`: how often each prediction came out which way on drawn outcomes."""
 
     command: Literal["rehearse"]
     exit_code: Literal[0]
+    id: str
+    rehearsal: str
+    time: str
+    outcome: Literal["finished"]
+    read: list[str]
+    drawn: list[DrawnColumn]
+    judged: Count
+    broken: BrokenDraws
+    predictions: list[Rehearsed]
 
 
 OUTPUTS: dict[str, Any] = {

@@ -27,6 +27,7 @@ Nothing is written, no code in any file is run, no path outside the project is f
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import tempfile
 from dataclasses import dataclass, field
@@ -289,8 +290,16 @@ def _protocol(facts: _Facts, _: Options) -> tuple[State, str]:
     return ("unchecked" if "gone" in notes[0] else "cosmetic"), notes[0]
 
 
+def _entries(facts: _Facts) -> list[dict[str, Any]]:
+    """The record files that hold: as registered, or as the first run found what was promised."""
+    found, path = None, facts.folder / "ledger.json"
+    with contextlib.suppress(PreregError):  # told where the ledger is looked at
+        found = ledger.read(path, facts.project.name_of(path)).content["data"]
+    return manifest.bound(facts.registered.content["data"], found)
+
+
 def _data(facts: _Facts, asked: Options) -> tuple[State, str]:
-    entries = facts.registered.content["data"]["files"]
+    entries = _entries(facts)
     try:
         manifest.verify(facts.project, entries)
     except MissingError as error:
@@ -349,7 +358,7 @@ def _binding(facts: _Facts, _: Options) -> tuple[State, str]:
     bound = content["registration"]
     if bound["digest"] != registered.digest or bound["id"] != registered.id:
         raise IntegrityError(Problem(f"a ledger of {bound['id']} {bound['digest'][:12]}…", place))
-    if content["data"]["files"] != registered.content["data"]["files"]:
+    if content["data"]["files"] != _entries(facts):
         raise IntegrityError(Problem("its record files are not the registered ones", place))
     return "ok", ""
 
@@ -479,7 +488,7 @@ def _rerun(facts: _Facts, asked: Options) -> tuple[State, str]:
     if facts.analysis is None:
         return ("unchecked", "the records do not resolve as registered") if facts.has_data else _absent(asked)
     content, tables = run.computed(facts.registered, facts.analysis, asked.jobs)
-    manifest.verify(facts.project, facts.registered.content["data"]["files"])
+    manifest.verify(facts.project, _entries(facts))
     if canonical.canonical(content) != canonical.canonical(facts.stored.content):
         found = [str(change) for change in changes(facts.stored.content, content)]
         return "FAILED", f"{facts.stored.name}: not reproduced: {_listed(found)}"

@@ -5,14 +5,13 @@ Where a percentile interval does not keep its level, `docs/invariants.md` says b
 
 from __future__ import annotations
 
-import math
 import re
 from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
 import pytest
-from simulated import RESAMPLES, RUNS, held, leg, question, three_errors
+from simulated import RESAMPLES, held, leg, question, three_errors
 
 from prereg import judge
 from prereg.analysis import compute
@@ -121,14 +120,20 @@ def test_the_whole_pipeline_judges_as_the_fast_path(tmp_path):
     right = rng.random((n, arms)) < 0.8
     lines = [f"a{a:02},u{u:02},{right[u, a]}" for a in range(arms) for u in range(n)]
     (tmp_path / "records.csv").write_text("arm,unit,right\n" + "\n".join(lines) + "\n")
+    written = [
+        line
+        for name in (f"a{a:02}" for a in range(arms))
+        for line in (
+            f"  above-{name}: {{claim: 'accuracy[{name}] > 0.7'}}",
+            f"  exact-{name}: {{claim: 'accuracy[{name}] > 0.7', evidence: exact}}",
+            f"  first-{name}: {{claim: 'accuracy[{name}] > accuracy[a00]'}}",
+        )
+        if name != "a00" or "first" not in line
+    ]
     (tmp_path / "p.yaml").write_text(
         "prereg: 1\nid: many\ntitle: Many studies at once\n"
         "data: {records: records.csv, arm: arm, unit: unit}\nmetrics: {accuracy: {rate: right}}\n"
-        f"resampling: {{resamples: {RESAMPLES}, seed: 3}}\npredictions:\n"
-        "  above-$arm: {each: arm, claim: 'accuracy[$arm] > 0.7'}\n"
-        "  exact-$arm: {each: arm, claim: 'accuracy[$arm] > 0.7', evidence: exact}\n"
-        "  first-$arm: {each: {arm: [" + ", ".join(f"a{a:02}" for a in range(1, arms)) + "]},"
-        " claim: 'accuracy[$arm] > accuracy[a00]'}\n"
+        f"resampling: {{resamples: {RESAMPLES}, seed: 3}}\npredictions:\n" + "\n".join(written) + "\n"
     )
     analysis = check(Project.at(tmp_path), tmp_path / "p.yaml").analysis
     found = {j.id: j.verdict for j in compute(analysis).judgements}
@@ -147,5 +152,4 @@ def test_the_whole_pipeline_judges_as_the_fast_path(tmp_path):
             name = f"{judgement.id}-a{a:02}"
             if name != "first-a00":
                 assert found[name] == judgement.verdict, name
-    assert len(set(found.values())) > 1
-    assert math.isfinite(RUNS)
+    assert {"held", "failed"} <= set(found.values())

@@ -185,9 +185,15 @@ def family(number, n):
     if kind == 202:
         o = {(i, h): f"o{i}_{h}" for i in range(1, n + 2) for h in range(1, n + 1)}
         axioms = [
-            right(OR, [o[i, h] if h < n else twice(o[i, h]) for h in range(1, n + 1)]) for i in range(1, n + 2)
+            right(OR, [o[i, h] if h < n else twice(o[i, h]) for h in range(1, n + 1)])
+            for i in range(1, n + 2)
         ]
-        pairs = [both(o[i, h], o[j, h]) for h in range(1, n + 1) for i in range(1, n + 2) for j in range(i + 1, n + 2)]
+        pairs = [
+            both(o[i, h], o[j, h])
+            for h in range(1, n + 1)
+            for i in range(1, n + 2)
+            for j in range(i + 1, n + 2)
+        ]
         return axioms, right(OR, pairs)
     if kind == 203:
         p = [f"p{i}" for i in range(1, n + 1)]

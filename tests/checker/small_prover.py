@@ -159,10 +159,11 @@ def lemmas(axioms, goal):
     table = Table()
     ends = [table.row(f) for f in axioms], table.row(goal)
     names = [table.row(p) + 1 for p in letters(*axioms, goal)]
-    found = []
-    for size in range(len(names), 0, -1):
-        for code in range(1 << size):
-            found.append([x if code >> k & 1 else -x for k, x in enumerate(names[:size])])
+    found = [
+        [x if code >> k & 1 else -x for k, x in enumerate(names[:size])]
+        for size in range(len(names), 0, -1)
+        for code in range(1 << size)
+    ]
     return {
         "kind": "lemmas", "table": table.rows, "axioms": ends[0], "goal": ends[1], "lemmas": found, "count": None,
     }  # fmt: skip

@@ -11,9 +11,7 @@ import json
 import random
 
 import pytest
-
 from gates import NON_THEOREMS, THEOREMS
-from prereg.checker import check
 from slow_logic import NON_THEOREMS as WEAK
 from slow_logic import THEOREMS as STRONG
 from slow_logic import (
@@ -29,6 +27,8 @@ from slow_logic import (
     tptp,
 )
 from small_prover import Table, frame, intuitionistic, lemmas, structure
+
+from prereg.checker import check
 
 OPERATORS = ["~", "&", "|", "=>", "=>", "=>", "<=>", "<=", "<~>", "~|", "~&"]
 
@@ -126,7 +126,9 @@ def forge(rng, tree):
             tree["flat"].append([some(2), some(2)])
         elif kind == 1:  # excluded middle, or double negation
             row = rng.choice(rows)
-            negations = [k for k, e in enumerate(tree["table"]) if isinstance(e, list) and e[0] == "=>" and e[1] == row]
+            negations = [
+                k for k, e in enumerate(tree["table"]) if isinstance(e, list) and e[0] == "=>" and e[1] == row
+            ]
             tree["flat"].append([[], [row, *negations]] if rng.random() < 0.5 else [negations[:1], []])
         elif kind == 2:  # a foreign implication clause
             tree["implications"].append([rng.choice(rows) for _ in range(3)])
@@ -138,7 +140,9 @@ def forge(rng, tree):
             tree["flat"].append([[], [tree["axioms"][-1]]])
         elif kind == 5:  # an altered table
             k = rng.choice(rows)
-            tree["table"][k] = rng.choice([True, False, tree["table"][rng.choice(rows)], ["=>", 0, 0], ["&", 0, 0], ["|", 0, 0]])
+            tree["table"][k] = rng.choice(
+                [True, False, tree["table"][rng.choice(rows)], ["=>", 0, 0], ["&", 0, 0], ["|", 0, 0]]
+            )
         elif kind == 6 and tree["implications"]:  # learning what does not follow
             k = rng.randrange(len(tree["implications"]))
             tree["steps"].append(["learn", k, [*some(1), tree["implications"][k][0]]])
@@ -174,14 +178,22 @@ def test_a_thousand_crossed_traces_on_non_theorems_are_refused(wrong):
             shift = len(own["table"])
             names = letters(*entailment[0], entailment[1])
             moved = [
-                [e[0], e[1] + shift, e[2] + shift] if isinstance(e, list) else rng.choice(names) if isinstance(e, str) and names else e
+                [e[0], e[1] + shift, e[2] + shift]
+                if isinstance(e, list)
+                else rng.choice(names)
+                if isinstance(e, str) and names
+                else e
                 for e in tree["table"]
             ]
             tree["table"] = [*own["table"], *(True if isinstance(e, str) and not names else e for e in moved)]
-            tree["flat"] = own["flat"] + [[[x + shift for x in side] for side in clause] for clause in tree["flat"]]
+            tree["flat"] = own["flat"] + [
+                [[x + shift for x in side] for side in clause] for clause in tree["flat"]
+            ]
             tree["implications"] = [[x + shift for x in clause] for clause in tree["implications"]]
             tree["steps"] = [
-                [s[0], s[1], [x + shift for x in s[2]]] if s[0] == "learn" else [s[0], *([x + shift for x in side] for side in s[1:])]
+                [s[0], s[1], [x + shift for x in s[2]]]
+                if s[0] == "learn"
+                else [s[0], *([x + shift for x in side] for side in s[1:])]
                 for s in tree["steps"]
             ]
             tree["goal"], tree["axioms"] = own["goal"], own["axioms"]
@@ -202,7 +214,10 @@ def test_three_thousand_forged_lemma_lists_on_invalid_formulas_are_refused():
             made = copy.deepcopy(tree)
             kind = rng.randrange(6)
             if kind == 0:
-                made["lemmas"] = [[rng.choice([-1, 1]) * rng.randrange(1, size + 1) for _ in range(rng.randrange(3))] for _ in range(6)]
+                made["lemmas"] = [
+                    [rng.choice([-1, 1]) * rng.randrange(1, size + 1) for _ in range(rng.randrange(3))]
+                    for _ in range(6)
+                ]
             elif kind == 1:
                 rng.shuffle(made["lemmas"])
                 made["lemmas"] = made["lemmas"][: rng.randrange(len(made["lemmas"]) + 1)]
@@ -234,7 +249,9 @@ def test_all_assignments_and_truth_tables_on_wrong_claims_are_refused():
         if axioms:
             whole = ("=>", axioms[0] if len(axioms) == 1 else ("&", *axioms), goal)
         for obligation in (whole, core(whole), goal):
-            found = accepted((axioms, goal), {"kind": "truth_table", "obligation": tptp(obligation)}, "classical")
+            found = accepted(
+                (axioms, goal), {"kind": "truth_table", "obligation": tptp(obligation)}, "classical"
+            )
             assert not found or right == 0
             assert found or right > 0 or obligation is goal
 
@@ -250,9 +267,9 @@ def mutate(rng, tree):
         stack += [part[key] for key in keys if isinstance(part[key], (dict, list))]
     part, key = rng.choice(places)
     other, place = rng.choice(places)
-    value = part[key]
+    value = copy.deepcopy(part[key])
     part[key] = rng.choice([
-        other[place], None, [], {}, "p", 0, -1, True, [value], 1e9, 10**20,
+        copy.deepcopy(other[place]), None, [], {}, "p", 0, -1, True, [value], 1e9, 10**20,
         value + rng.choice([-1, 1]) if type(value) is int else [] if value == [] else value[:-1] if isinstance(value, list) else "q",
     ])  # fmt: skip
 

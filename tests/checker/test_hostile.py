@@ -47,9 +47,12 @@ LIKELY = {
     "worlds": st.lists(st.lists(st.sampled_from(["p", "q"]), max_size=2), max_size=4),
     "above": st.lists(st.lists(st.integers(-1, 4), max_size=4), max_size=4),
     "flat": st.lists(st.tuples(ROWS, ROWS), max_size=4),
-    "implications": st.lists(st.sampled_from([[0, 1, 3], [0, 2, 4], [6, 1, 7]]) | st.tuples(ROW, ROW, ROW), max_size=3),
+    "implications": st.lists(
+        st.sampled_from([[0, 1, 3], [0, 2, 4], [6, 1, 7]]) | st.tuples(ROW, ROW, ROW), max_size=3
+    ),
     "steps": st.lists(
-        st.tuples(st.just("learn"), st.integers(-1, 3), ROWS) | st.tuples(st.just("lemma"), ROWS, ROWS), max_size=4
+        st.tuples(st.just("learn"), st.integers(-1, 3), ROWS) | st.tuples(st.just("lemma"), ROWS, ROWS),
+        max_size=4,
     ),
 }
 
@@ -84,7 +87,10 @@ def test_any_text_or_bytes_give_a_verdict(text, logic):
 
 @given(st.text() | st.text("fo(,)axiomcjetur.p&|~=<>'\\$ \n%/*", max_size=60))
 def test_any_problem_gives_a_verdict(text):
-    for certificate in ('{"kind": "frame", "worlds": [[]], "above": [[0]]}', '{"kind": "truth_table", "obligation": "p"}'):
+    for certificate in (
+        '{"kind": "frame", "worlds": [[]], "above": [[0]]}',
+        '{"kind": "truth_table", "obligation": "p"}',
+    ):
         for logic in LOGICS:
             assert isinstance(check(text, certificate, logic).reason, str)
 
@@ -93,7 +99,7 @@ def test_any_problem_gives_a_verdict(text):
     "text",
     [
         "", " ", "{", "[" * 1_000_000, "[" * 1000 + "]" * 1000, '{"a":' * 1_000_000, '{"kind": "frame"' + "}" * 100, '"' * 999_999,
-        '"\\' * 500_000, "[]" * 1_000_000, '{"kind": "frame", "kind": "frame"}', '{"kind": 1e999}', '{"kind": NaN}', "-Infinity",
+        '"\\' * 500_000, "[]" * 200_000, '{"kind": "frame", "kind": "frame"}', '{"kind": 1e999}', '{"kind": NaN}', "-Infinity",
         "9" * 1_000_000, '{"kind": "\\ud800"}', b"\xff\xfe", b'{"kind": "\xc3"}', "\ufeff{}", '{"kind": "frame"}x', "[null]", "null",
         '{"kind": "frame", "worlds": [[]], "above": [[0]], "\\ud800": 1}',
     ],
@@ -108,33 +114,58 @@ def test_text_that_is_no_certificate_is_refused(text):
 
 def costly():
     """Well-formed certificates that cost far more than their size."""
-    count = 20_000
+    count = 8_000
     letters = [f"x{k}" for k in range(count)]
     text = f"fof(c, conjecture, {' | '.join(letters)})."
     table = [*letters]
     for k in range(1, count):
         table.append(["|", 0 if k == 1 else len(table) - 1, k])
-    trace = {"kind": "trace", "table": table, "axioms": [], "goal": len(table) - 1, "implications": [], "steps": [], "count": None}
+    trace = {
+        "kind": "trace",
+        "table": table,
+        "axioms": [],
+        "goal": len(table) - 1,
+        "implications": [],
+        "steps": [],
+        "count": None,
+    }
     # Each letter against every disjunction that holds it; pairs of one huge set; long chains set off again and again.
     yield text, trace | {"flat": [[[k], [len(table) - 1 - k]] for k in range(count // 2)]}
-    yield text, trace | {"flat": [[[len(table) - 1 - k], [len(table) - 2]] for k in range(100, 10_000)]}
+    yield text, trace | {"flat": [[[len(table) - 1 - k], [len(table) - 2]] for k in range(100, 6_000)]}
     chain = [[[k], [len(table) - 1]] for k in range(count)] + [[[0], [0]]]
     yield text, trace | {"flat": chain, "count": [[[0]], []]}
     pairs = {"kind": "lemmas", "table": table, "axioms": [], "goal": len(table) - 1, "lemmas": []}
     ends = list(range(1, count))
     yield text, pairs | {"count": [[[x] for x in ends[:2]], [[-x for x in ends]]]}
-    yield text, pairs | {"lemmas": [[-len(table)], *([[-x, -y] for x in range(1, 300) for y in range(300, 600)])], "count": None}
-    worlds = 3000
-    yield text, {"kind": "frame", "worlds": [[] for _ in range(worlds)], "above": [list(range(k, worlds)) for k in range(worlds)]}
+    yield (
+        text,
+        pairs
+        | {
+            "lemmas": [[-len(table)], *([[-x, -y] for x in range(1, 150) for y in range(150, 300)])],
+            "count": None,
+        },
+    )
+    worlds = 1500
+    yield (
+        text,
+        {
+            "kind": "frame",
+            "worlds": [[] for _ in range(worlds)],
+            "above": [list(range(k, worlds)) for k in range(worlds)],
+        },
+    )
     nested = "(" * 500 + "p" + "".join(f" <~> {x})" for x in letters[:500])
-    yield f"fof(c, conjecture, {nested}).", {"kind": "frame", "worlds": [[]] * 4000, "above": [[k] for k in range(4000)]}
+    yield (
+        f"fof(c, conjecture, {nested}).",
+        {"kind": "frame", "worlds": [[]] * 3000, "above": [[k] for k in range(3000)]},
+    )
 
 
 @pytest.mark.parametrize("k", range(7))
 def test_costs_are_bounded_by_a_count(k):
     text, tree = list(costly())[k]
     logic = SHOWS[tree["kind"]][0]
-    found = check(text, json.dumps(tree), logic, Bounds(steps=300_000))
+    found = check(text, json.dumps(tree), logic, Bounds(steps=100_000))
     assert not found.accepted
     assert found.follows is None
 
@@ -176,5 +207,12 @@ def test_the_checker_searches_without_recursion():
     for path in FOLDER.glob("*.py"):
         tree = ast.parse(path.read_text(encoding="utf-8"))
         for function in (n for n in ast.walk(tree) if isinstance(n, ast.FunctionDef)):
-            called = {n.func.attr if isinstance(n.func, ast.Attribute) else getattr(n.func, "id", "") for n in ast.walk(function) if isinstance(n, ast.Call)}
-            assert function.name not in called or function.name in {"check", "join"}, (path.name, function.name)
+            called = {
+                n.func.attr if isinstance(n.func, ast.Attribute) else getattr(n.func, "id", "")
+                for n in ast.walk(function)
+                if isinstance(n, ast.Call)
+            }
+            assert function.name not in called or function.name in {"check", "join"}, (
+                path.name,
+                function.name,
+            )

@@ -5,11 +5,11 @@ from __future__ import annotations
 import json
 
 import pytest
-
 from gates import NON_THEOREMS, REFUSED, THEOREMS, p, q
-from prereg.checker import Bounds, check
 from slow_logic import NON_THEOREMS as FAMILIES
 from slow_logic import counter_frame, either, family, family_frame, forces, letters, no, problem, to, tptp
+
+from prereg.checker import Bounds, check
 
 CHAIN = [[0, 1], [1]]
 FALSUM = problem([], False)
@@ -59,7 +59,13 @@ def test_an_empty_witness_is_a_witness_and_none_is_not():
     assert verdict(FALSUM, "classical", kind="assignment", letters={}).accepted
     assert frame(FALSUM, [[]], [[0]]).accepted
     assert frame(FALSUM, [], []).reason == "the frame has no world"
-    for nothing in ("null", "{}", '{"kind": null}', '{"kind": "assignment"}', '{"kind": "assignment", "letters": null}'):
+    for nothing in (
+        "null",
+        "{}",
+        '{"kind": null}',
+        '{"kind": "assignment"}',
+        '{"kind": "assignment", "letters": null}',
+    ):
         assert not check(FALSUM, nothing, "classical").accepted
     assert check(FALSUM, "null", "classical").reason == "there is no certificate"
 
