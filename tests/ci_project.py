@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import functools
 import json
 import shutil
@@ -44,6 +45,7 @@ RECORDS = "system,item,score,correct\n" + "".join(ROWS)
 @functools.cache
 def _made(ran: bool) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="ci-project-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     (folder / "small.yaml").write_text(PROTOCOL, encoding="utf-8")
     (folder / "records.csv").write_text(RECORDS, encoding="utf-8")
     assert command("lock", str(folder / "small.yaml"), "--root", str(folder)).code == 0

@@ -50,7 +50,11 @@ def warm(root):
     """Load and build in this process all that the commands need, so that forked ones begin at once."""
     make(root)
     at = ["--root", str(root)]
-    with Path(os.devnull).open("w") as void, contextlib.redirect_stdout(void), contextlib.redirect_stderr(void):
+    with (
+        Path(os.devnull).open("w") as void,
+        contextlib.redirect_stdout(void),
+        contextlib.redirect_stderr(void),
+    ):
         assert execute(["lock", str(root / "protocol.yaml"), *at]) == 0
         assert execute(["run", *at]) == 0
         make(root, level="0.05")

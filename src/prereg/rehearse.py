@@ -2,8 +2,8 @@
 
 Of the records only the columns that lay them out are read (arms, units, strata, categories).  Every other
 column that the protocol reads is drawn from what the protocol asks of it, many times, and every prediction is
-judged each time.  A claim that comes out the same whatever is drawn deserves a second look.  Rehearsals are kept
-under `rehearsals/`; they are never evidence, and nothing that runs or verifies takes them for a run.
+judged each time.  A claim that comes out the same whatever is drawn deserves a second look.  Rehearsals are
+kept under `rehearsals/`; they are never evidence, and nothing that runs or verifies takes them for a run.
 """
 
 from __future__ import annotations

@@ -124,8 +124,10 @@ def run(
     return Outcome(registered, content, folder, reproduced, tuple(notes))
 
 
-def drift(project: Project, registered: Registration) -> list[str]:
+def drift(project: Project, registered: Registration, *, whole: bool = False) -> list[str]:
     """Notes on cosmetic changes of the protocol since it was locked.
+
+    Bytes that are those of the lock are taken to say what was registered, unless the `whole` is compared.
 
     Raises:
         IntegrityError: where the protocol says something else than was registered, field by field.
@@ -141,7 +143,8 @@ def drift(project: Project, registered: Registration) -> list[str]:
         raise IntegrityError(*error.problems) from None
     if not path.exists():
         return [f"{name} is gone; the registration alone decides"]
-    if canonical.file_digest(path, name)[0] == source.get("sha256"):
+    same = canonical.file_digest(path, name)[0] == source.get("sha256")
+    if same and not whole:
         return []
     try:
         now = to_stored(read_protocol(formats.read_yaml(path, name)))
@@ -162,6 +165,8 @@ def drift(project: Project, registered: Registration) -> list[str]:
             ),
             *[Problem(f"differs: {change}", Place(name)) for change in found[:50]],
         )
+    if same:
+        return []
     return [f"{name} was edited since it was locked, but says the same (cosmetic)"]
 
 

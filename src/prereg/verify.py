@@ -284,7 +284,7 @@ def _protocol(facts: _Facts, _: Options) -> tuple[State, str]:
     by = facts.superseded_by
     if by is not None:
         return "unchecked", f"superseded by {by}: the protocol says what that one says"
-    notes = run.drift(facts.project, facts.registered)
+    notes = run.drift(facts.project, facts.registered, whole=True)
     if not notes:
         return "ok", "byte for byte as it was locked"
     return ("unchecked" if "gone" in notes[0] else "cosmetic"), notes[0]
