@@ -19,7 +19,6 @@ from prereg.expression.overlap import compatible
 from prereg.formats import read_yaml
 from prereg.judge import FAMILIES
 from prereg.power import few_units, unreachable
-from prereg.prepare import Prepared
 from prereg.project import near
 from prereg.protocol import Protocol, read_protocol
 from prereg.questions import exact_of
@@ -33,6 +32,7 @@ if TYPE_CHECKING:
     from prereg.document import Document
     from prereg.expression.claims import Piece
     from prereg.plan import Places, Plan, PredictionPlan
+    from prereg.prepare import Prepared
     from prereg.project import Project
     from prereg.records import Records
 

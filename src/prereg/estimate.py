@@ -13,13 +13,13 @@ import numpy as np
 
 from prereg.expression.claims import Claim, LegValues
 from prereg.expression.terms import Facts, Result
-from prereg.metrics import Estimates
 from prereg.parallel import map_blocks
-from prereg.prepare import Name, Piece, Prepared
 from prereg.ranks import Ranked
 from prereg.values import CODE, rounded
 
 if TYPE_CHECKING:
+    from prereg.prepare import Name, Piece, Prepared
+    from prereg.metrics import Estimates
     from collections.abc import Callable
 
     from prereg.plan import MetricPlan

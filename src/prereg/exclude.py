@@ -1,6 +1,6 @@
-"""Policies that the protocol excludes: decided once, on the observed sample, and absent from every vector after.
+"""Policies that the protocol excludes: decided once, on the observed sample, then absent from every vector.
 
-Numbers that were prepared stay as they are; expressions over policies are compiled again without the excluded.
+Numbers that were prepared stay as they are; expressions are compiled again without the excluded.
 """
 
 from __future__ import annotations
@@ -12,7 +12,6 @@ import numpy as np
 
 from prereg.errors import InputError, Problem
 from prereg.estimate import Block
-from prereg.expression.environment import Environment
 from prereg.expression.syntax import parse
 from prereg.prepare import Prepared
 from prereg.resolve.claims import resolve_claims
@@ -20,6 +19,7 @@ from prereg.resolve.notes import Notes
 from prereg.resolve.values import VALUE, Values
 
 if TYPE_CHECKING:
+    from prereg.expression.environment import Environment
     from prereg.plan import Places, Plan
     from prereg.values import Axes, Key
 

@@ -67,7 +67,7 @@ def content_of(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any
 
 
 def _source(checked: Checked, entries: list[dict[str, Any]]) -> dict[str, Any]:
-    """The record files; or, for records that the run makes, the files they are made from and the authority."""
+    """The record files; for records that the run makes, what they are made from and by which authority."""
     data = checked.protocol.data
     if data.prospective:
         return {"prospective": True, "files": [], "base": PurePosixPath(checked.name).parent.as_posix()}

@@ -158,7 +158,7 @@ class Data(Section):
     def _promised(self) -> Data:
         for key in ("arms", "least_units"):
             if getattr(self, key) is not None and not self.prospective:
-                raise ValueError(f"`{key}` is declared for records that do not exist yet: `prospective: true`")
+                raise ValueError(f"`{key}` is for records that do not exist yet: `prospective: true`")
         if self.prospective and self.collect is not None:
             raise ValueError("records made by the run are prospective by themselves")
         return self

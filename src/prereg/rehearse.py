@@ -51,6 +51,8 @@ FILE = Layout("prereg-rehearsal/1", "rehearsal", content="start", around="end")
 MOST_DRAWS = 100_000
 SUSPICIOUS = 0.99
 """From this share of the draws on a verdict is said to be one by construction."""
+FEWEST = 10
+"""From this number of draws on."""
 _MISSING = 0.1
 _DECIMALS = 4
 _ROUNDS = 50
@@ -500,7 +502,7 @@ def _counts(results: Sequence[tuple[str, str | None]], *, guard: bool) -> dict[s
     verdicts = Counter(verdict for verdict, _ in results)
     reasons = Counter(reason or "" for verdict, reason in results if verdict == "failed")
     constant: str | None = None
-    if not guard and total:
+    if not guard and total >= FEWEST:
         for verdict in ("held", "falsified"):
             if verdicts[verdict] >= SUSPICIOUS * total:
                 constant = verdict

@@ -200,12 +200,8 @@ def computed(
     judged = compute(analysis, jobs, tick)
     tables = dict(analysis.made)
     tables["policies.csv"] = table.to_bytes(plan, judged.estimate)
-    for name, data in (
-        ("thresholds.csv", trace.to_bytes(plan)),
-        ("surfaces.csv", surface.to_bytes(analysis.main)),
-    ):
-        if data is not None:
-            tables[name] = data
+    more = {"thresholds.csv": trace.to_bytes(plan), "surfaces.csv": surface.to_bytes(analysis.main)}
+    tables |= {name: data for name, data in more.items() if data is not None}
     return findings.content_of(registered, plan, judged, tables, analysis.files), tables
 
 

@@ -1,7 +1,7 @@
 """Files in two parts, each under its own digest: what is promised or found, and the circumstances around it.
 
-The digest of the content is its name everywhere.  The circumstances have a digest only so that a changed byte is
-seen; nothing else hangs on it.  A file must be exactly what this version of its format writes.
+The digest of the content is its name everywhere.  The circumstances have a digest only so that a changed
+byte is seen; nothing else hangs on it.  A file must be exactly what this version of its format writes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _MOST_BYTES = 200_000_000
 
 @dataclass(frozen=True)
 class Layout:
-    """A kind of file: its format and version, the kind its content is hashed as, and the names of its parts."""
+    """A kind of file: its format and version, what its content is hashed as, and the names of its parts."""
 
     format: str
     kind: str
@@ -45,7 +45,7 @@ class Layout:
         """Content, circumstances and digest of a file.
 
         Raises:
-            IntegrityError: where a digest is not that of its part, or the file is not as this version writes it.
+            IntegrityError: where a digest is not that of its part, or the file is not as prereg writes it.
             MissingError: where there is no such file.
 
         """

@@ -38,6 +38,8 @@ def comparison(op: str) -> Callable[[np.ndarray], np.ndarray]:
 
 
 def finite(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+    """A function whose infinite and wild values are undefined."""
+
     def evaluate(*x: np.ndarray) -> np.ndarray:
         out = function(*x)
         return np.where(np.isfinite(out), out, np.nan)
@@ -46,6 +48,8 @@ def finite(function: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
 
 
 def fixed(values: np.ndarray) -> Callable[[Frame], Result]:
+    """Values (P,) that no block changes."""
+
     def evaluate(frame: Frame) -> Result:
         data = np.broadcast_to(values, (frame.rows, len(values)))
         facts = None
@@ -58,6 +62,7 @@ def fixed(values: np.ndarray) -> Callable[[Frame], Result]:
 
 
 def coded(table: np.ndarray, codes: np.ndarray) -> np.ndarray:
+    """Codes (R, P) looked up in a table; NaN stays NaN."""
     known = ~np.isnan(codes)
     out = np.full(codes.shape, np.nan)
     out[known] = table[codes[known].astype(np.intp)]
@@ -85,6 +90,8 @@ def applied(
 
 
 def definedness(inner: Callable[[Frame], Result], *, wanted: bool) -> Callable[[Frame], Result]:
+    """Whether each value is defined (or, not `wanted`, undefined): never undefined itself."""
+
     def evaluate(frame: Frame) -> Result:
         result = inner(frame)
         facts = result.facts
@@ -104,6 +111,8 @@ def reduce_groups(
     *,
     three_valued: bool,
 ) -> Callable[[Frame], Result]:
+    """A reduction of the columns of each group, and how many policies it used and left out."""
+
     def evaluate(frame: Frame) -> Result:
         result = inner(frame)
         whole = len(groups) == 1 and len(groups[0]) == result.data.shape[1]
@@ -129,6 +138,8 @@ def reduce_groups(
 
 
 def labelled(evaluate: Callable[[Frame], Result], groups: list[np.ndarray]) -> Callable[[Frame], Result]:
+    """Positions within each group as positions in the whole vector."""
+
     def mapped(frame: Frame) -> Result:
         result = evaluate(frame)
         columns = [coded(g.astype(np.float64), result.data[:, i]) for i, g in enumerate(groups)]
@@ -138,6 +149,7 @@ def labelled(evaluate: Callable[[Frame], Result], groups: list[np.ndarray]) -> C
 
 
 def policies_at(axes: Axes, which: np.ndarray) -> LeftOut:
+    """The policies at some positions, by the values of their factors."""
     return frozenset(tuple(sorted(zip(axes.factors, axes.keys[i], strict=True))) for i in which.tolist())
 
 
@@ -147,6 +159,8 @@ def pair_groups(
     groups: list[np.ndarray],
     axes: Axes,
 ) -> Callable[[Frame], Result]:
+    """A correlation of two vectors within each group, over the pairs that are defined."""
+
     def evaluate(frame: Frame) -> Result:
         x, y = parts[0](frame), parts[1](frame)
         if len(groups) == 1 and len(groups[0]) == x.data.shape[1]:

@@ -14,7 +14,6 @@ import numpy as np
 
 from prereg.errors import listed, suggestion
 from prereg.expression import ranges, syntax
-from prereg.expression.environment import Environment, Metric
 from prereg.expression.evaluation import (
     applied,
     coded,
@@ -59,6 +58,7 @@ from prereg.values import (
 )
 
 if TYPE_CHECKING:
+    from prereg.expression.environment import Environment, Metric
     from collections.abc import Callable, Sequence
     from decimal import Decimal
 

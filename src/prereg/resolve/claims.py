@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from prereg.errors import suggestion
 from prereg.expression import policies as language
 from prereg.expression.claims import Claim, ClaimCompiler, support_condition
-from prereg.expression.environment import Environment
 from prereg.expression.syntax import ExpressionError
 from prereg.outcomes import Outcome, compile_outcome, uncovered
 from prereg.plan import PredictionPlan, ReportPlan
 from prereg.resolve.expand import expand
 
 if TYPE_CHECKING:
+    from prereg.expression.environment import Environment
     from prereg.expression.syntax import Node
     from prereg.expression.terms import Term
     from prereg.protocol import Prediction, Protocol

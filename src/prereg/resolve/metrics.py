@@ -352,7 +352,7 @@ class _Resolver:
         self.plans[TAU] = MetricPlan(TAU, None, axes, {}, by_policy=True, attribute=True)
 
     def dropped(self) -> None:
-        """The share of its units that an arm lost because other arms had no row for them, readable as `dropped`."""
+        """The share of its units that an arm lost because other arms had no row for them: `dropped`."""
         if DROPPED in self.protocol.metrics or DROPPED in self.protocol.let or DROPPED in self.factors():
             return
         axes = self.axes(Each(), by_policy=False)

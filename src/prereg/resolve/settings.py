@@ -21,4 +21,4 @@ class Settings:
     """Per factor its values in order."""
     changed: frozenset[str] = frozenset()
     achieved: tuple[np.ndarray, ...] = ()
-    """Of gates by coverage: per part the share of rows each policy lets through, in the order of the policies."""
+    """Of gates by coverage: per part the share of rows that each policy lets through, in their order."""
