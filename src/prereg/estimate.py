@@ -18,11 +18,11 @@ from prereg.ranks import Ranked
 from prereg.values import CODE, rounded
 
 if TYPE_CHECKING:
-    from prereg.prepare import Name, Piece, Prepared
-    from prereg.metrics import Estimates
     from collections.abc import Callable
 
+    from prereg.metrics import Estimates
     from prereg.plan import MetricPlan
+    from prereg.prepare import Name, Piece, Prepared
 
 _BLOCK_CELLS = 2_000_000
 _MOST_ROWS = 512

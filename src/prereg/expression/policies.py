@@ -58,9 +58,10 @@ from prereg.values import (
 )
 
 if TYPE_CHECKING:
-    from prereg.expression.environment import Environment, Metric
     from collections.abc import Callable, Sequence
     from decimal import Decimal
+
+    from prereg.expression.environment import Environment, Metric
 
 
 _SPOKEN = {NUMBER: "a number", TRUTH: "a truth value", LABEL: "a label", BROKEN: "?"}
