@@ -169,7 +169,7 @@ def test_hiding_plans_that_were_committed_is_seen(shared):
 
 def test_deleting_an_attempt_is_seen(folder):
     command("run", "-C", str(folder))
-    sorted(folder.glob(forge.ATTEMPT))[0].unlink()
+    min(folder.glob(forge.ATTEMPT)).unlink()
     assert failed(folder) == {"attempts"}
 
 

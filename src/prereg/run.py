@@ -246,7 +246,10 @@ def analysis_of(
     files = manifest.files_of(project, entries)
     made = None
     if protocol.data.collect is None:
-        records = read_records(files, protocol.column_types())
+        try:
+            records = read_records(files, protocol.column_types())
+        except InputError as error:  # they have the registered bytes: it is the registration that is wrong
+            raise IntegrityError(*error.problems) from None
         if protocol.data.prospective:
             prospective.arms_are_those_declared(protocol, records, registered.place)
     else:

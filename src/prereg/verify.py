@@ -165,10 +165,16 @@ def verify(
 
 
 def _ids(project: Project) -> list[str]:
-    """Ids with registrations or with results, so that what lost its registration is seen."""
+    """Ids with registrations or with results, so that what lost its registration is seen.
+
+    Raises:
+        InputError: where one of the two folders leads out of the project.
+
+    """
     found = set()
     for top in ("registrations", "results"):
         folder = project.root / top
+        project.name_of(folder)
         if folder.is_dir():
             found |= {p.name for p in folder.iterdir() if p.is_dir() and any(p.rglob("*.json"))}
     return sorted(found)
@@ -176,6 +182,13 @@ def _ids(project: Project) -> list[str]:
 
 def _of_id(project: Project, name: str, asked: Options, git: Any) -> list[Verified]:
     folder = project.registrations(name)
+    for inside in (folder, project.results(name), attempts.folder_of(project, name)):
+        try:
+            project.name_of(inside)
+        except PreregError as error:
+            stray = Verified(name, None, name)
+            stray.add("registration", "FAILED", _said(error.problems))
+            return [stray]
     out = []
     read: list[tuple[Verified, Registration]] = []
     for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
