@@ -248,7 +248,10 @@ def analysis_of(
     if protocol.data.collect is None:
         try:
             records = read_records(files, protocol.column_types())
-        except InputError as error:  # they have the registered bytes: it is the registration that is wrong
+        except InputError as error:
+            if protocol.data.prospective:
+                raise
+            # they have the registered bytes: it is the registration that is wrong
             raise IntegrityError(*error.problems) from None
         if protocol.data.prospective:
             prospective.arms_are_those_declared(protocol, records, registered.place)
