@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import copy
 import functools
 import json
@@ -38,6 +39,7 @@ predictions:
 @functools.cache
 def _made(protocol: str, runs: int) -> Path:
     folder = Path(tempfile.mkdtemp(prefix="prereg-test-"))
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
     broken_projects.write(folder, protocol)
     for command in (["lock", "protocol.yaml"], *[["run"]] * runs):
         said = broken_projects.command(command[0], *(str(folder / c) for c in command[1:]), "-C", str(folder))
