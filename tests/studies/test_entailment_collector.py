@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import functools
 import hashlib
 import io
 import json
@@ -15,6 +16,7 @@ import pytest
 
 from broken_projects import command
 from prereg import collect
+from prereg.checker import Bounds, check
 from prereg.collectors.entailment import COLLECTOR, family_of
 from prereg.project import Project
 from prereg.registration import current
@@ -378,6 +380,16 @@ def test_an_unreadable_problem_is_no_abstention_and_stops_nothing(tmp_path, text
         assert "\n" not in row["reason"]
         assert (row["answered"], row["certified"], row["agrees"], row["kernel_rejected"]) == ("", "", "", "")
         assert study.rows()[arm, "peirce"]["certified"] == "true"
+
+
+def test_a_check_that_met_its_own_bounds_is_an_abstention_and_no_alarm(tmp_path, monkeypatch):
+    stopped = functools.partial(check, bounds=Bounds(steps=1))
+    monkeypatch.setattr("prereg.collectors.entailment.check", stopped)
+    study = Study(tmp_path, PROTOCOL, {"peirce": GATE["peirce"]}).locked()
+    study.run()
+    row = study.rows()["intuitionistic", "peirce"]
+    assert (row["answered"], row["certified"], row["kernel_rejected"]) == ("false", "false", "false")
+    assert row["reason"] == "check_bound"
 
 
 def test_an_unreadable_problem_makes_a_rate_that_does_not_ask_for_it_undefined(tmp_path):

@@ -148,6 +148,11 @@ def _claimed(task: Task, claim: str, label: str | None, certificate: Any, verdic
     return Collected(task.arm, task.unit, cells, certificate)
 
 
+def _abstained(task: Task, reason: str) -> Collected:
+    cells = {"readable": "true", "answered": "false", "certified": "false", "kernel_rejected": "false"}
+    return Collected(task.arm, task.unit, {**cells, "reason": reason})
+
+
 class Entailment:
     """See `Collector`: arms are engines with budgets, units are problems."""
 
@@ -214,14 +219,11 @@ class Entailment:
                 return _claimed(task, claim, label, kept, verdict)
         outcome = engine.run(problem, budgets)
         if outcome.claim is None or outcome.certificate is None:
-            cells = {
-                "readable": "true",
-                "answered": "false",
-                "certified": "false",
-                "kernel_rejected": "false",
-            }
-            return Collected(task.arm, task.unit, {**cells, "reason": outcome.reason or ""})
+            return _abstained(task, outcome.reason or "")
         verdict = check(data.decode("latin-1"), _compact(outcome.certificate), engine.logic)
+        if not verdict.within:
+            # The checker gave up by its own bounds: that says nothing against the certificate.
+            return _abstained(task, "check_bound")
         return _claimed(task, outcome.claim, label, outcome.certificate, verdict)
 
     def rows(
