@@ -49,6 +49,8 @@ def _made(protocol: str, runs: int) -> Path:
 
 def made(folder: Path, protocol: str = broken_projects.PROTOCOL, runs: int = 1) -> Path:
     """A copy of a project that was locked and run."""
+    if not _made(protocol, runs).is_dir():  # a cleaner of temporary folders came by
+        _made.cache_clear()
     shutil.copytree(_made(protocol, runs), folder, dirs_exist_ok=True)
     return folder
 

@@ -14,7 +14,7 @@ import pytest
 
 import forge
 from broken_projects import command
-from forge import failed, forge_ledger, made, verified
+from forge import failed, forge_ledger, made, only, verified
 from repository import commit, git, init, needs
 
 README = Path(__file__).resolve().parents[1] / "README.md"
@@ -171,6 +171,40 @@ def test_deleting_an_attempt_is_seen(folder):
     command("run", "-C", str(folder))
     min(folder.glob(forge.ATTEMPT)).unlink()
     assert failed(folder) == {"attempts"}
+
+
+@pytest.mark.parametrize("places", [["results"], ["registrations"], ["results", "registrations"]])
+@pytest.mark.parametrize("ran_again", [False, True])
+def test_deleting_all_attempts_is_seen_by_verify_diff_and_status_also_after_another_run(
+    folder, places, ran_again
+):
+    for place in places:
+        shutil.rmtree(only(folder, f"{place}/*/attempts"))
+    if ran_again:
+        said = command("run", "-C", str(folder))
+        assert said.code == 0
+        assert "prereg verify fails on it" in said.out
+    assert failed(folder) == {"attempts"}
+    assert command("diff", "-C", str(folder)).code == 3
+    assert "damaged" in command("status", "-C", str(folder)).out
+
+
+def test_deleting_all_results_is_seen_also_after_another_run(folder):
+    shutil.rmtree(folder / "results")
+    said = command("run", "-C", str(folder))
+    assert said.code == 0
+    assert "that it witnesses is gone" in said.out
+    assert failed(folder) == {"attempts"}
+    assert command("diff", "-C", str(folder)).code == 3
+
+
+def test_a_table_that_the_run_did_not_write_is_seen(folder):
+    ledger = only(folder, forge.LEDGER)
+    ledger.with_name("thresholds.csv").write_text("policy,status,selected\na,certified,true\n")
+    ledger.with_name("figure.png").write_text("nobody's business")
+    assert failed(folder) == {"tables"}
+    assert command("diff", "-C", str(folder)).code == 3
+    assert command("run", "-C", str(folder)).code == 3
 
 
 def test_swapping_two_ledgers_is_seen(tmp_path):

@@ -160,6 +160,8 @@ def begin(project: Project, registered: Registration, kind: str, envelope: dict[
     # a damaged attempt must not stop the next one from being recorded; verify reports it
     earlier, damaged = readable(project, name)
     seen = {digest for attempt in earlier for digest in attempt.start["after"]}
+    # one that only its witness still knows is named too: a new start must not paper over what was taken away
+    known = {a.digest for a in earlier} | {w.attempt for w in witnesses(project, name)[0]}
     start = {
         "id": name,
         "registration": registered.digest,
@@ -167,7 +169,7 @@ def begin(project: Project, registered: Registration, kind: str, envelope: dict[
         "kind": kind,
         "time": _now(),
         "nonce": secrets.token_hex(4),
-        "after": sorted(a.digest for a in earlier if a.digest not in seen),
+        "after": sorted(known - seen),
         **{key: value for key, value in envelope.items() if key != "time"},
     }
     if damaged:
@@ -176,7 +178,7 @@ def begin(project: Project, registered: Registration, kind: str, envelope: dict[
     formats.write_atomic(attempt.path, attempt.to_bytes(), exclusive=True)
     witness = {
         "attempt": attempt.digest,
-        "attempts": len(earlier) + 1,
+        "attempts": len(ancestors([*earlier, attempt], attempt.digest)) + 1,
         "registration": registered.digest,
     }
     path = witnesses_of(project, name) / f"{attempt.digest[:12]}.json"
@@ -195,6 +197,24 @@ def ancestors(attempts: Sequence[Attempt], digest: str) -> set[str]:
             found.add(one)
             waiting += named.get(one, [])
     return found
+
+
+def unwritten(attempts: Sequence[Attempt], registration: str, ledger: str) -> list[Problem]:
+    """That a ledger is here although no attempt that is here can have written it.
+
+    A run that was killed between its ledger and its end leaves an attempt without an end, which can.
+    """
+    mine = [a for a in attempts if a.start["registration"] == registration]
+    if not mine:
+        return [Problem("no attempt wrote this ledger", Place(ledger))]
+    if all(a.outcome == "reproduced" for a in mine):
+        return [
+            Problem(
+                "no attempt wrote this ledger: all that are here reproduced it, the first is gone",
+                Place(ledger),
+            )
+        ]
+    return []
 
 
 def problems(project: Project, name: str, attempts: Sequence[Attempt]) -> list[Problem]:

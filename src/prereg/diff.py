@@ -16,7 +16,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-from prereg import amend, attempts, canonical, formats, ledger, manifest, note, registration
+from prereg import amend, attempts, canonical, formats, ledger, manifest, note, registration, results
 from prereg.differences import changes
 from prereg.errors import MissingError, Place, PreregError
 from prereg.resolve.promised import promised
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from pathlib import Path
 
+    from prereg.attempts import Attempt
     from prereg.base import Base
     from prereg.differences import Change
     from prereg.ledger import Ledger
@@ -184,6 +185,7 @@ class _One:
         self.name = name
         self.out = out
         self.notes: list[Note] = []
+        self.made: list[Attempt] = []
         self.every: list[Registration] = []
         self.based: list[Registration] = []
 
@@ -321,6 +323,7 @@ class _One:
         except PreregError as error:
             self.told("note", error, "integrity")
         found, problems = attempts.readable(self.project, self.name)
+        self.made = found
         for problem in [*problems, *attempts.problems(self.project, self.name, found)]:
             self.say("integrity", "attempt", problem.message, problem.place)
 
@@ -349,6 +352,8 @@ class _One:
             self.told("ledger", error, "integrity")
             return
         whole = self._whole(one, stored, path.parent)
+        for problem in attempts.unwritten(self.made, one.digest, name):
+            self.say("integrity", "attempt", problem.message, problem.place, registration=one.short)
         if current or (base is not None and base[1]):
             lines = _lines(path, name)
             row = self._against(one, stored, base, lines)
@@ -403,6 +408,8 @@ class _One:
             )
         for entry in stored.content["tables"]:
             self._table(folder / entry["name"], entry["sha256"])
+        for problem in results.foreign(self.project, folder, [t["name"] for t in stored.content["tables"]]):
+            self.say("integrity", "table", problem.message, problem.place)
         return not any(f.level in ("integrity", "missing") for f in self.out.findings[before:])
 
     def _table(self, path: Path, sha256: str) -> None:

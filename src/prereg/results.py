@@ -9,12 +9,29 @@ from prereg.differences import changes
 from prereg.errors import IntegrityError, Place, Problem
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Mapping
     from pathlib import Path
 
     from prereg.project import Project
 
 LEDGER = "ledger.json"
+TABLES = ("policies.csv", "thresholds.csv", "surfaces.csv", "records.csv", "certificates.jsonl")
+"""Every table that some run writes."""
+
+
+def foreign(project: Project, folder: Path, tables: Collection[str]) -> list[Problem]:
+    """Tables beside a ledger that is not written with them: a reader would take them for its own.
+
+    Files of other names are nobody's business.
+    """
+    return [
+        Problem(
+            "not a table of this ledger: its run writes none of this name",
+            Place(project.name_of(folder / name)),
+        )
+        for name in TABLES
+        if name not in tables and (folder / name).exists()
+    ]
 
 
 def write(
@@ -54,6 +71,9 @@ def _reproduce(project: Project, folder: Path, content: dict[str, Any], tables: 
             Problem("the ledger is not reproduced; it was left as it is", Place(name)),
             *[Problem(f"differs: {change}", Place(name)) for change in found[:20]],
         )
+    others = foreign(project, folder, tables)
+    if others:
+        raise IntegrityError(*others)
     for table, data in tables.items():
         path = folder / table
         if not path.exists():

@@ -13,6 +13,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prereg import (
+    attempts,
     canonical,
     collect,
     findings,
@@ -27,7 +28,6 @@ from prereg import (
     trace,
 )
 from prereg.analysis import Analysis, analyse, compute
-from prereg.attempts import begin
 from prereg.check import judgeable
 from prereg.differences import changes
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
@@ -94,7 +94,8 @@ def run(
     """
     notes = drift(project, registered)
     known_parts(registered)
-    attempt = begin(project, registered, "run", circumstances(project.root))
+    notes += _gaps(project, registered)
+    attempt = attempts.begin(project, registered, "run", circumstances(project.root))
     try:
         analysis, content, tables = _execute(project, registered, jobs, stage, tick)
         folder = project.results(registered.id) / registered.short
@@ -122,6 +123,19 @@ def run(
         counts=content["counts"],
     )
     return Outcome(registered, content, folder, reproduced, tuple(notes))
+
+
+def _gaps(project: Project, registered: Registration) -> list[str]:
+    """What is missing of earlier attempts: told, and named for good by the attempt that begins.
+
+    It is no reason not to run: a run cannot bring back what was taken away, and hides nothing.
+    """
+    made, damaged = attempts.readable(project, registered.id)
+    found = [*damaged, *attempts.problems(project, registered.id, made)]
+    path = project.results(registered.id) / registered.short / results.LEDGER
+    if path.exists():
+        found += attempts.unwritten(made, registered.digest, project.name_of(path))
+    return [f"{problem} (prereg verify fails on it)" for problem in found]
 
 
 def drift(project: Project, registered: Registration, *, whole: bool = False) -> list[str]:

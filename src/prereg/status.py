@@ -90,6 +90,10 @@ def _standing(project: Project, one: Registration, known: Sequence[Registration]
         if attempt.start["registration"] == one.digest:
             ends[attempt.outcome] = ends.get(attempt.outcome, 0) + 1
     content, problem = _judged(project, one)
+    problems += attempts.problems(project, one.id, made)
+    if content is not None:
+        name = project.name_of(project.results(one.id) / one.short / "ledger.json")
+        problems += attempts.unwritten(made, one.digest, name)
     if problem is None and problems:
         problem = str(problems[0])
     state = "judged" if content is not None else "never run"

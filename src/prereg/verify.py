@@ -45,6 +45,7 @@ from prereg import (
     order,
     registration,
     rejudge,
+    results,
     run,
 )
 from prereg.check import legs_below
@@ -428,6 +429,8 @@ def _tables(facts: _Facts, _: Options) -> tuple[State, str]:
             continue
         if hashlib.sha256(data).hexdigest() != table["sha256"] or data.count(b"\n") - 1 != table["rows"]:
             problems.append(Problem("not the table that the ledger was written with", Place(name)))
+    named = [t["name"] for t in facts.stored.content["tables"]]
+    problems += results.foreign(facts.project, facts.folder, named)
     if problems:
         raise IntegrityError(*problems)
     if lost:
@@ -455,8 +458,8 @@ def _attempts(facts: _Facts, _: Options) -> tuple[State, str]:
         tables = [{"name": t["name"], "sha256": t["sha256"]} for t in stored.content["tables"]]
         if end.get("tables") != tables:
             problems.append(Problem("it came to other tables than those of the ledger", place))
-    if stored is not None and not mine:
-        problems.append(Problem("no attempt wrote this ledger", Place(stored.name)))
+    if stored is not None:
+        problems += attempts.unwritten(facts.made, registered.digest, stored.name)
     if problems:
         raise IntegrityError(*dict.fromkeys(problems))
     ends: dict[str, int] = {}
