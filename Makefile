@@ -15,6 +15,9 @@ BIN := $(VENV)/bin
 T ?=
 WORKERS ?= 2
 
+# Tests start many processes; without byte code each of them compiles the package again.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := test
 .PHONY: demo test check slow bench format
 
