@@ -222,12 +222,27 @@ def test_going_back_is_an_amendment_too(study):
     assert [c["direction"] for c in back["amends"]["changes"]] == ["stronger"]
 
 
-@pytest.mark.parametrize("reason", ["", "   ", "...", "TODO", "because <why>", "a \x00 b", "x" * 5000])
+NO_REASONS = [
+    *("ok", "OK.", "fix", "update", "change", "tbd", "todo", "x", "-", ".", "none", "n/a", "reason", "test"),
+    *("fix it", "just a test", "1 2", "refactoring", "\t\n", "..!"),
+]
+
+
+@pytest.mark.parametrize(
+    "reason", ["", "   ", "...", "TODO", "because <why>", "a \x00 b", "x" * 5000, *NO_REASONS]
+)
 def test_a_reason_is_words(study, reason):
     study.edit("0.3", "0.2")
     before = contents(study.root)
     assert amendment(study, "--reason", reason).code == 2
     assert contents(study.root) == before
+
+
+@pytest.mark.parametrize(
+    "reason", ["It grew.", "Update of the bar.", "Die Schwelle war falsch.", "基準値は別の研究から写された。"]
+)
+def test_a_short_reason_in_words_is_one(reason):
+    assert amend.reason_of(f" {reason} ") == reason
 
 
 def test_a_reason_is_asked_for(study):
@@ -287,7 +302,7 @@ def test_a_parent_is_current(forked):
     said = amendment(forked, "--reason", "Back to the start.", "--parent", first.short)
     assert said.code == 2
     assert "superseded already" in said.err
-    assert amendment(forked, "--reason", "Back.", "--parent", "0" * 12).code == 4
+    assert amendment(forked, "--reason", "Back to it.", "--parent", "0" * 12).code == 4
 
 
 def test_a_superseded_registration_stays(study):

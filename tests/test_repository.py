@@ -170,13 +170,17 @@ def test_decisions_are_numbered_and_say_what_they_cost():
         ]
 
 
-def test_the_protocol_of_the_readme_can_be_locked(tmp_path):
+def test_the_protocols_of_the_readme_can_be_locked(tmp_path):
     text = (ROOT / "README.md").read_text(encoding="utf-8")
-    (protocol,) = re.findall(r"```yaml\n(prereg: 1\b.*?)```", text, re.DOTALL)
+    protocols = re.findall(r"```yaml\n(prereg: 1\b.*?)```", text, re.DOTALL)
+    assert len(protocols) == 2
     (tmp_path / "data").mkdir()
     shutil.copy(ROOT / "protocols" / "data" / "open-set-digits.csv", tmp_path / "data")
-    (tmp_path / "protocol.yaml").write_text(protocol, encoding="utf-8")
-    loaded(["check", "protocol.yaml"], tmp_path)
+    rows = "".join(f"new,{i},1\nold,{i},{i % 2}\n" for i in range(40))
+    (tmp_path / "records.csv").write_text("model,item,correct\n" + rows)
+    for number, protocol in enumerate(protocols):
+        (tmp_path / f"{number}.yaml").write_text(protocol, encoding="utf-8")
+        loaded(["check", f"{number}.yaml"], tmp_path)
 
 
 def test_the_readme_gives_the_command_that_ci_runs():

@@ -25,6 +25,13 @@ if TYPE_CHECKING:
 Tree = dict[str, Any]
 _CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 _LONGEST = 4000
+_LEAST_LETTERS = 10
+_EMPTY_WORD = re.compile(
+    r"an?|and|as|asked|bug|bugfix|change[ds]?|fix(es|ed)?|it|just|misc|na?|no|none|nothing|ok(ay)?|other|"
+    r"reasons?|some|stuff|tbd|test(ing)?|text|the|this|things?|to|todo|update[ds]?|various|wip|words?|x+|y|yes|"
+    r"[0-9]+"
+)
+"""A reason of nothing but these says nothing."""
 
 
 def prose(text: str, what: str) -> str:
@@ -47,6 +54,22 @@ def prose(text: str, what: str) -> str:
     return text
 
 
+def reason_of(text: str) -> str:
+    """A reason, in words that tell a reader something.
+
+    Raises:
+        InputError: where it is no prose, a single word, or of nothing but words such as `ok` and `update`.
+
+    """
+    text = prose(text, "reason")
+    words = re.findall(r"\w+", text.casefold())
+    if all(_EMPTY_WORD.fullmatch(word) for word in words):
+        raise InputError(f"prereg: `{text[:64]}` is no reason: say in words why it changes")
+    if len(text.split()) < 2 and (text.isascii() or len(text) < _LEAST_LETTERS):
+        raise InputError("prereg: a single word is no reason: say in words why it changes")
+    return text
+
+
 def amend(project: Project, checked: Checked, reason: str, parents: Sequence[str] = ()) -> Locked:
     """Register a changed protocol as an amendment of what is current under its id.
 
@@ -62,7 +85,7 @@ def amend(project: Project, checked: Checked, reason: str, parents: Sequence[str
         MissingError: where nothing is registered under the id.
 
     """
-    reason = prose(reason, "reason")
+    reason = reason_of(reason)
     name = checked.protocol.id
     every = registration.of_id(project, name)
     lost = registration.unknown_parents(every)

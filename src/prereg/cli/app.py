@@ -66,7 +66,10 @@ def execute(arguments: Sequence[str]) -> int:
         return 0
     except Exception as error:  # noqa: BLE001 - the last place that can tell a usage error from a bug
         if hasattr(error, "format_message"):
-            usage = InputError(f"prereg: {error.format_message()}")
+            if type(error).__name__ == "NoArgsIsHelpError":  # typer keeps the class to itself
+                output.complain([error.format_message()])
+                return InputError.exit_code
+            usage = InputError(f"prereg: {error.format_message().replace('Value error, ', '')}")
             if _State.json:
                 output.emit(output.error_tree(command, usage))
             output.complain(str(p) for p in usage.problems)
@@ -143,13 +146,19 @@ def check(
     _warn(checked.warnings)
     output.say(
         f"{checked.name}: ready to lock: {told['predictions']} predictions over {told['metrics']} metrics of "
-        f"{told['policies']} policies, {told['units']} units, {told['records']} records"
+        f"{told['policies']} policies, {told['units']} units, {told['records']} records{_to_be_made(checked)}"
     )
     if rows is not None:
         from prereg.cli.powers import show_powers
 
         show_powers(sheet(), rows)
     return 0
+
+
+def _to_be_made(checked: Any) -> str:
+    """` to be made` where records are promised or collected by the run."""
+    data = checked.protocol.data
+    return " to be made" if data.prospective or data.collect is not None else ""
 
 
 def _powers(checked: Any) -> Any:
@@ -276,7 +285,7 @@ def _noted(project: Any, name: str) -> list[dict[str, Any]]:
     return [note.to_tree() for note in read_all(project, name)]
 
 
-def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
+def _draw(project: Any, registered: Any, content: dict[str, Any], *, legs: bool = False) -> None:
     from prereg.cli import render
     from prereg.cli.written import table_text
 
@@ -294,7 +303,14 @@ def _draw(project: Any, registered: Any, content: dict[str, Any]) -> None:
     }
     folder = project.results(registered.id) / registered.short
     text = table_text(project, folder, "policies.csv", content)
-    render.show_ledger(sheet(), content, protocol["title"], text, stored)
+    render.show_ledger(sheet(), content, protocol["title"], text, stored, legs=legs)
+
+
+def _together(**given: bool) -> None:
+    """Refuse options of `show` that ask for different things."""
+    asked = [f"--{name}" for name, said in given.items() if said]
+    if len(asked) > 1:
+        raise typer.BadParameter(f"{' and '.join(asked)} ask for different things; give one of them")
 
 
 @app.command()
@@ -308,6 +324,9 @@ def show(
     registration: Annotated[
         bool, typer.Option("--registration", help="The registration, even where there is a ledger.")
     ] = False,
+    legs: Annotated[
+        bool, typer.Option("--legs", help="The comparisons of every compound claim, held ones too.")
+    ] = False,
     root: Root = Path(),
     json: Json = False,
 ) -> int:
@@ -316,16 +335,25 @@ def show(
     from prereg import registration as registrations
     from prereg.cli import render
 
+    _together(policy=policy is not None, registration=registration, legs=legs)
     project = _project(root)
     path = Path(what)
     if path.suffix == ".json" or "/" in what:
-        return _show_file(project, path, json)
+        if policy is not None:
+            raise typer.BadParameter("--policy takes an id, not a file")
+        return _show_file(project, path, json, legs=legs)
     registered = registrations.current(project, what)
     folder = project.results(registered.id) / registered.short
     if policy is not None:
         from prereg.cli.policies import show_policy
 
         return show_policy(project, folder, policy, json=json)
+    if legs and not (folder / "ledger.json").exists():
+        from prereg.errors import MissingError
+
+        raise MissingError(
+            f"{project.name_of(folder / 'ledger.json')}: no such file; run the registration first"
+        )
     if registration or not (folder / "ledger.json").exists():
         if json:
             output.emit(
@@ -354,11 +382,11 @@ def show(
             }
         )
     else:
-        _draw(project, registered, stored.content)
+        _draw(project, registered, stored.content, legs=legs)
     return 0
 
 
-def _show_file(project: Any, path: Path, json: bool) -> int:
+def _show_file(project: Any, path: Path, json: bool, *, legs: bool) -> int:
     from prereg import formats
     from prereg import ledger as ledgers
     from prereg import registration as registrations
@@ -389,7 +417,7 @@ def _show_file(project: Any, path: Path, json: bool) -> int:
             from prereg.errors import IntegrityError, Place, Problem
 
             raise IntegrityError(Problem("its registration is not here", Place(name)))
-        _draw(project, registered, stored.content)
+        _draw(project, registered, stored.content, legs=legs)
         return 0
     registered = registrations.read(path.resolve(), name)
     if json:

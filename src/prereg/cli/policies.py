@@ -10,7 +10,7 @@ from prereg import ledger
 from prereg.cli import output
 from prereg.cli.sheet import Table, Text, sheet
 from prereg.cli.written import table_text
-from prereg.errors import MissingError, suggestion
+from prereg.errors import MissingError, nearest
 from prereg.table import ENDS
 from prereg.trace import COLUMNS
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from prereg.project import Project
 
 Row = dict[str, str]
+_MOST_MEANT = 5
 _UNREAD = ("screened", "untested")
 
 
@@ -35,6 +36,20 @@ def _named(rows: list[Row], wanted: str, ends: tuple[str, ...]) -> list[Row]:
     return [r for r in rows if wanted in [v for k, v in r.items() if k not in ends and k != "policy"]]
 
 
+def _meant(wanted: str, rows: list[Row]) -> str:
+    """The nearest policy and those that begin with the text; "" where there is none."""
+    known = list(dict.fromkeys(r["policy"] for r in rows))
+    near = nearest(wanted, known)
+    begin = wanted.casefold()
+    found = [] if near is None else [near]
+    found += [name for name in known if begin and name != near and name.casefold().startswith(begin)]
+    if not found:
+        return ""
+    left = len(found) - _MOST_MEANT
+    more = f" … and {left} more" if left > 0 else ""
+    return "; did you mean " + ", ".join(f"`{name}`" for name in found[:_MOST_MEANT]) + f"{more}?"
+
+
 def show_policy(project: Project, folder: Path, wanted: str, *, json: bool) -> int:
     """Print the rows of policies.csv and thresholds.csv that speak of a policy."""
     path = folder / "ledger.json"
@@ -45,8 +60,7 @@ def show_policy(project: Project, folder: Path, wanted: str, *, json: bool) -> i
     rows = _rows(table_text(project, folder, "policies.csv", content))
     found = _named(rows, wanted, ENDS)
     if not found:
-        known = {r["policy"] for r in rows}
-        raise MissingError(f"no policy is called `{wanted}`{suggestion(wanted, known)}")
+        raise MissingError(f"no policy is called `{wanted}`{_meant(wanted, rows)}")
     trace = _named(_rows(table_text(project, folder, "thresholds.csv", content)), wanted, COLUMNS)
     if json:
         tree = {"command": "show", "exit_code": 0, "kind": "policies", "rows": found, "thresholds": trace}

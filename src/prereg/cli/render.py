@@ -22,6 +22,12 @@ NOT_PROVEN = (
 TIES = re.compile(r" \(ties: \w+\)$")
 MOST_TIES = 40
 MOST_EXCLUDED = 20
+MOST_FILES = 10
+FIRST_FILES = 5
+MOST_LEGS = 10
+MOST_LEGS_ASKED = 100
+_NOT_BY_LEGS = ("not_applicable", "not_measured")
+"""Reasons for which no leg of a prediction says why it failed."""
 _STYLE = {"held": "green", "failed": "yellow", "falsified": "red"}
 
 
@@ -100,6 +106,67 @@ def verdict_table(predictions: list[dict[str, Any]], title: str) -> Table:
     return table
 
 
+def leg_tables(predictions: list[dict[str, Any]], *, every: bool = False) -> list[tuple[Table, int]]:
+    """A table of legs per prediction, and how many legs it leaves to the ledger.
+
+    Without `every` only predictions that fell short of `held`, and of these the legs that fell short too.
+    """
+    out = []
+    for entry in predictions:
+        legs = entry.get("legs") or []
+        if not every:
+            legs = _deciding(entry)
+        if legs:
+            shown = legs[: MOST_LEGS_ASKED if every else MOST_LEGS]
+            out.append((_leg_table(entry["id"], shown), len(entry["legs"]) - len(shown)))
+    return out
+
+
+def _deciding(entry: dict[str, Any]) -> list[dict[str, Any]]:
+    """The legs to blame, falsified ones first; all of them where each was held, as below a `not`."""
+    if entry["verdict"] == "held" or entry["reason"] in _NOT_BY_LEGS:
+        return []
+    legs: list[dict[str, Any]] = entry.get("legs") or []
+    short_of = [leg for leg in legs if leg["verdict"] != "held"]
+    return sorted(short_of or legs, key=lambda leg: leg["verdict"] != "falsified")
+
+
+def _leg_table(name: str, legs: list[dict[str, Any]]) -> Table:
+    """One row per leg, as the ledger holds it; columns that would stay empty are left out."""
+    columns = {
+        "  leg": [Text("  " + leg["claim"]) for leg in legs],
+        "verdict": [verdict_text(leg) for leg in legs],
+        "left": [Text(_side(leg, "left")) for leg in legs],
+        "right": [Text(_side(leg, "right")) for leg in legs],
+        "d": [Text(_side(leg, "point")) for leg in legs],
+        "interval": [Text(_interval(leg)) for leg in legs],
+        "corrected": [Text(_interval({"interval": leg.get("interval_corrected")})) for leg in legs],
+        "support": [Text("" if leg["support"] is None else f"{leg['support']:.3f}") for leg in legs],
+        "n": [Text(_n(leg)) for leg in legs],
+        "undefined": [Text(leg.get("undefined_because", "")) for leg in legs],
+    }
+    kept = {column: cells for column, cells in columns.items() if any(cell.text for cell in cells)}
+    table = Table(f"  Legs of {name}")
+    for column in kept:
+        table.add_column(column, right=column in ("left", "right", "d", "support"))
+    for row in zip(*kept.values(), strict=True):
+        table.add_row(*row)
+    return table
+
+
+def _side(leg: dict[str, Any], key: str) -> str:
+    """A number of a leg; ⊥ only where an undefined value decided, and not where there is no number."""
+    return "" if leg[key] is None and leg["reason"] != "undefined" else short(leg[key])
+
+
+def _legs(sheet: Sheet, predictions: list[dict[str, Any]], *, every: bool) -> None:
+    for table, left in leg_tables(predictions, every=every):
+        sheet.print()
+        sheet.print(table)
+        if left:
+            sheet.print(Text(f"  … {left} more in the ledger"))
+
+
 def _headline(sheet: Sheet, content: dict[str, Any], stored: dict[str, Any]) -> None:
     """The outcome in the author's words; `void` where a gate was not held."""
     if content.get("headline") == "void":
@@ -166,9 +233,15 @@ def _shown(cell: str) -> str:
 
 
 def show_ledger(
-    sheet: Sheet, content: dict[str, Any], title: str, policies: str | None, stored: dict[str, Any]
+    sheet: Sheet,
+    content: dict[str, Any],
+    title: str,
+    policies: str | None,
+    stored: dict[str, Any],
+    *,
+    legs: bool = False,
 ) -> None:
-    """A ledger, so that a reader understands it in ten seconds."""
+    """A ledger, so that a reader understands it in ten seconds; with `legs`, those of held claims too."""
     registration = content["registration"]
     counts = content["counts"]
     sheet.print(Text(f"{registration['id']}: {title}", style="bold"))
@@ -193,6 +266,7 @@ def show_ledger(
     if guards:
         sheet.print()
         sheet.print(verdict_table(ordered(guards), "Guards (known answers, outside the counts)"))
+    _legs(sheet, [*ordered(primary), *(p for p in every if p not in primary)], every=legs)
     _dropped(sheet, content)
     variants = variant_table(content)
     if variants is not None:
@@ -439,12 +513,12 @@ def show_registration(
     sheet.print(
         Text(
             f"on {registered.envelope.get('time', '?')} by prereg {registered.envelope.get('prereg', '?')}; "
-            "records existed when locked"
+            f"{_when_made(registered.content['data'])}"
         )
     )
     sheet.print()
-    for entry in registered.content["data"]["files"]:
-        sheet.print(Text(f"records  {entry['path']}  {entry['rows']} rows  sha256 {entry['sha256'][:12]}…"))
+    for line in _file_lines(registered.content["data"]):
+        sheet.print(Text(line))
     for factor in registered.content["factors"]:
         values = factor["values"]
         shown = ", ".join(values[:8]) + (f" … ({len(values)})" if len(values) > 8 else "")
@@ -490,6 +564,29 @@ def show_registration(
     _notes(sheet, notes or [])
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
+
+
+def _when_made(data: dict[str, Any]) -> str:
+    """Whether there were records when the registration was locked."""
+    if data.get("collector") is not None:
+        return "records are made by the run"
+    return "records did not exist when locked" if data.get("prospective") else "records existed when locked"
+
+
+def _file_lines(data: dict[str, Any]) -> list[str]:
+    """The record files, or what a collector starts from; of many the first few."""
+    made = data.get("collector") is not None
+    files = data["files"]
+    shown = files if len(files) <= MOST_FILES else files[:FIRST_FILES]
+    lines = []
+    for entry in shown:
+        rows = "" if made else f"  {entry['rows']} rows"
+        lines.append(
+            f"{'source ' if made else 'records'}  {entry['path']}{rows}  sha256 {entry['sha256'][:12]}…"
+        )
+    if len(shown) < len(files):
+        lines.append(f"         … {len(files) - len(shown)} more files")
+    return lines
 
 
 def _each_of(prediction: dict[str, Any]) -> str:
