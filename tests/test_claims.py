@@ -331,6 +331,45 @@ def test_whether_a_claim_can_come_out_both_ways(text, can):
     assert claim.root.can == can
 
 
+@pytest.mark.parametrize(
+    ("text", "low", "high"),
+    [
+        ("ece[a] within [0.9, 0.1]", "0.9 is above", "0.1"),
+        ("0.9 < ece[a] < 0.1", "0.9 is above", "0.1"),
+        ("0.1 >= ece[a] >= 0.9", "0.9 is above", "0.1"),
+        ("0.5 <= ece[a] < 0.5", "0.5 is not below", "0.5"),
+        ("0.9 < ece[a] < ece[b] < 0.1", "0.9 is above", "0.1"),
+        ("not all(ece within [1 - 0.1, 0.1])", "0.9 is above", "0.1"),
+        ("ece[a] within [1.5, ece[b]]", "1.5 is above", "1"),  # a rate is at most 1
+        ("point(ece[a] within [0.9, 0.1]) or ece[b] > 0", "0.9 is above", "0.1"),
+    ],
+)
+def test_an_interval_that_holds_no_value_is_refused_ends_by_hand(text, low, high):
+    _, compiler = world().claim(text)
+    (told,) = compiler.problems
+    assert told.message == (
+        f"this interval holds no value: its lower end {low} its upper end {high}, "
+        "expected the smaller number as the lower end"
+    )
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "ece[a] within [0.5, 0.5]",
+        "0.5 <= ece[a] <= 0.5",
+        "0.1 < ece[a] > 0.05",  # a chain of two directions has no ends
+        "0.5 > ece[a] > 0.1",
+        "ece[a] within [ece[b], 0.1]",
+        "0.1 < ece[a] < ece[b] < 0.9",
+    ],
+)
+def test_an_interval_that_holds_a_value_is_accepted_by_hand(text):
+    claim, compiler = world().claim(text)
+    assert claim is not None
+    assert not compiler.problems
+
+
 # -- rates for exact tests ---------------------------------------------------------------------------------
 
 
@@ -394,7 +433,7 @@ def test_rates_behind_a_let():
     assert rates("best > 0.5", lets) == (B, None, 0.5, False)
 
 
-def prepared(hits, rows, parts=(0, 0)):
+def prepared(hits, rows, parts=(0, 0), clusters=None):
     """What `exact_of` reads: hits and rows per unit of two arms on one panel."""
     pieces = [
         SimpleNamespace(
@@ -402,7 +441,8 @@ def prepared(hits, rows, parts=(0, 0)):
         )
         for h, r, part in zip(hits, rows, parts, strict=True)
     ]
-    samples = {(0, part): SimpleNamespace(draws=None) for part in parts}
+    draws = None if clusters is None else SimpleNamespace(drawn_of_unit=np.array(clusters))
+    samples = {(0, part): SimpleNamespace(draws=draws) for part in parts}
     return SimpleNamespace(pieces={("ece", None): pieces}, plan=SimpleNamespace(samples=samples))
 
 
@@ -429,6 +469,22 @@ def test_exact_counts_by_hand():
     assert exact("ece[a] > 0.5", ([1, 1, 2, 0], hits[1]), ([2, 1, 2, 1], ONES)) is None
     assert exact("ece[a] > ece[b]", ([1, 2], [1, 1]), ([3, 3], [2, 2])) == judge.TwoRates(1, 1, 2)
     assert exact("mean(ece) > 0.5", hits, (ONES, ONES)) is None
+
+
+def test_exact_counts_of_clusters_by_hand():
+    pairs = [0, 0, 1, 1]
+    hits = ([1, 1, 1, 0], [0, 1, 0, 1])
+    # the clusters have 2 and 1 right against 1 and 1: left is above in the first, the second is a tie
+    assert exact("ece[a] > ece[b]", hits, (ONES, ONES), clusters=pairs) == judge.TwoRates(1, 0, 2)
+    # a unit that neither has leaves its cluster: 1 of 1 against 0 of 1 in the first
+    both = ([1, 0, 1, 1], [1, 0, 1, 1])
+    assert exact("ece[a] > ece[b]", ([1, 0, 1, 0], [0, 0, 0, 1]), both, clusters=pairs) == judge.TwoRates(
+        1, 0, 2
+    )
+    # the same clusters, but not the same units in them: no exact test, as without clusters
+    assert exact("ece[a] > ece[b]", hits, ([1, 0, 1, 0], [0, 1, 0, 1]), clusters=pairs) is None
+    assert exact("ece[a] > ece[b]", hits, ([1, 1, 1, 0], ONES), clusters=pairs) is None
+    assert exact("ece[a] > 0.5", ([1, 1, 0, 0], hits[1]), (ONES, ONES), clusters=pairs) == judge.OneRate(1, 2)
 
 
 def test_rates_of_a_policy_that_is_missing_are_missing():

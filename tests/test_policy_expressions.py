@@ -417,6 +417,22 @@ def test_ranks_that_are_kept_change_nothing():
 # -- types -------------------------------------------------------------------------------------------------
 
 
+def one_value(function, factors):
+    """What is said of a side of a correlation that is constant."""
+    return (
+        f"`{function}` is undefined whatever the records say: this side is one value throughout, "
+        f"expected one that varies over `{factors}`"
+    )
+
+
+def no_value(low, high):
+    """What is said of an interval whose ends are the wrong way round."""
+    return (
+        f"this interval holds no value: its lower end {low} its upper end {high}, "
+        "expected the smaller number as the lower end"
+    )
+
+
 @pytest.mark.parametrize(
     ("text", "at", "message"),
     [
@@ -441,6 +457,12 @@ def test_ranks_that_are_kept_change_nothing():
             "`support` stands only in `falsified_if`, in one comparison with a number",
         ),
         ("[ece] > 0", "[ece]", "a list stands only after `in`, `within` or as an argument"),
+        ("slope(ece, 3)", "3", one_value("slope", "run")),
+        ("spearman(1 + 2, precision)", "1 + 2", one_value("spearman", "run`, `gate")),
+        ("pearson(ece, ece[svc])", "ece[svc]", one_value("pearson", "run")),
+        ("kendall(precision, gate, over=run)", "gate", one_value("kendall", "run")),
+        ("share(0.9 < ece < 0.1)", "0.9 < ece < 0.1", no_value("0.9 is above", "0.1")),
+        ("mean(ece within [0.5, 0.4])", "ece within [0.5, 0.4]", no_value("0.5 is above", "0.4")),
         ("1 / 0", "1 / 0", "this constant is undefined"),
         ("ln(0 - 1)", "ln(0 - 1)", "this constant is undefined"),
         (

@@ -577,6 +577,40 @@ def test_exact_pairs_need_the_same_units(tmp_path):
     assert "two rates over the same units" in told
 
 
+CROSSED = """\
+prereg: 1
+id: crossed
+title: Two arms that answer different units of the same clusters
+data: {records: records.csv, arm: arm, unit: unit}
+metrics: {acc: {rate: ok, among: answered}}
+resampling: {resamples: 200, seed: 1, cluster: clu}
+predictions:
+  ahead: {claim: "acc[x] > acc[y]", evidence: exact}
+"""
+
+
+def crossed():
+    """x answers the first unit of each of 12 clusters and is right, y the second and is wrong."""
+    shapes = [("x", 0, 1, 1), ("y", 0, 0, 0), ("x", 1, 0, 0), ("y", 1, 0, 1)]
+    return [
+        {"arm": arm, "unit": 2 * c + i, "clu": c, "ok": ok, "answered": answered}
+        for c in range(12)
+        for arm, i, ok, answered in shapes
+    ]
+
+
+@pytest.mark.parametrize("cluster", ["", ", cluster: clu"])
+def test_exact_pairs_need_the_same_units_in_the_clusters_by_hand(tmp_path, cluster):
+    text = CROSSED.replace(", cluster: clu", cluster)
+    (told,) = problems(tmp_path / "exact", text, crossed())
+    assert "two rates over the same units" in told
+    # 1 in every resample in which x and y answer: no variation, and no exact test that could stand in
+    found = judged(tmp_path / "interval", text.replace(", evidence: exact", ""), crossed())
+    entry = found.entries["ahead"]
+    assert (entry["verdict"], entry["reason"], entry["interval"]) == ("failed", "no_variation", [1, 1])
+    assert "p" not in entry
+
+
 @pytest.mark.parametrize(("lost", "verdict"), [(2, "held"), (3, "falsified")])
 def test_more_than_a_twentieth_dropped_voids_the_study(tmp_path, lost, verdict):
     rows = [r for r in runs() if not (r["run"] == "c" and int(r["item"][1:]) < lost)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -145,39 +146,57 @@ def exact_of(leg: compiled.Leg, at: int, prepared: Prepared) -> judge.OneRate | 
         return None
     if leg.right is not None:
         right = _units(leg.right, at, prepared)
-        if right is None or left[2] != right[2] or len(left[0]) != len(right[0]):
+        if right is None or not left.same_units(right):
             return None
-        (a, n), (b, m) = left[:2], right[:2]
-        if ((n > 0) != (m > 0)).any():
-            return None
+        (a, n), (b, m) = left.drawn(), right.drawn()
         gap = np.sign(a * m - b * n)
         return judge.TwoRates(int((gap > 0).sum()), int((gap < 0).sum()), int((n > 0).sum()))
     if leg.constant is None:
         return None
-    hits, rows = left[0][left[1] > 0], left[1][left[1] > 0]
+    hits, rows = left.drawn()
+    hits, rows = hits[rows > 0], rows[rows > 0]
     if ((hits != rows) & (hits != 0)).any():
         return None  # a unit with rows of both kinds is no single success or failure
     return judge.OneRate(int((hits > 0).sum()), len(rows), leg.flipped)
 
 
-def _units(
-    rate: compiled.Rate, at: int, prepared: Prepared
-) -> tuple[np.ndarray, np.ndarray, tuple[int, int]] | None:
-    """Hits and rows of a rate per unit (or cluster), and the sample they come from; None for other kinds."""
+@dataclass(frozen=True, eq=False)
+class _Units:
+    """Hits and rows of a rate per unit, the sample they come from, and the cluster of each unit."""
+
+    hits: np.ndarray
+    rows: np.ndarray
+    sample: tuple[int, int]
+    cluster: np.ndarray | None
+
+    def same_units(self, other: _Units) -> bool:
+        """Whether both have the same units in `among`: units, also where clusters are what is drawn."""
+        if self.sample != other.sample or len(self.rows) != len(other.rows):
+            return False
+        return bool(((self.rows > 0) == (other.rows > 0)).all())
+
+    def drawn(self) -> tuple[np.ndarray, np.ndarray]:
+        """Hits and rows of what is drawn: units, or clusters, each of which counts as one unit."""
+        if self.cluster is None:
+            return self.hits, self.rows
+        count = int(self.cluster.max()) + 1
+        hits = np.bincount(self.cluster, weights=self.hits, minlength=count).astype(np.int64)
+        rows = np.bincount(self.cluster, weights=self.rows, minlength=count).astype(np.int64)
+        return hits, rows
+
+
+def _units(rate: compiled.Rate, at: int, prepared: Prepared) -> _Units | None:
+    """The units of a rate; None for other kinds."""
     found = piece_at(rate, at, prepared)
     if found is None:
         return None
     piece, position = found
     if piece.unit_hits is None or piece.unit_rows is None:
         return None
-    hits, rows = piece.unit_hits[position], piece.unit_rows[position]
-    draws = prepared.plan.samples[piece.panel, piece.part].draws
+    sample = piece.panel, piece.part
+    draws = prepared.plan.samples[sample].draws
     cluster = None if draws is None else draws.drawn_of_unit
-    if cluster is not None:
-        count = int(cluster.max()) + 1
-        hits = np.bincount(cluster, weights=hits, minlength=count).astype(np.int64)
-        rows = np.bincount(cluster, weights=rows, minlength=count).astype(np.int64)
-    return hits, rows, (piece.panel, piece.part)
+    return _Units(piece.unit_hits[position], piece.unit_rows[position], sample, cluster)
 
 
 def piece_at(rate: compiled.Rate, at: int, prepared: Prepared) -> tuple[Piece, int] | None:

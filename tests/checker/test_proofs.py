@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import random
-import time
 
 import pytest
 from gates import NON_THEOREMS, THEOREMS, p, q, r
@@ -197,9 +196,7 @@ def test_counting_takes_literals_where_lemmas_do():
 def test_the_pigeonhole_of_size_twenty_costs_less_than_a_million_steps():
     # 4,200 pairs against a disjunction of 4,200: quadratic would be some ten million steps.
     axioms, goal, tree = pigeons(20)
-    start = time.perf_counter()
     assert verdict(axioms, goal, tree, bounds=Bounds(steps=1_000_000)).accepted
-    assert time.perf_counter() - start < 20
 
 
 # What may not be believed, whoever says it: the parts of a trace for `p | ~p`, which does not hold.

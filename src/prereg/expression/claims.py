@@ -178,8 +178,12 @@ class ClaimCompiler:
                 links = list(zip(ops, operands, operands[1:], strict=False))
                 if len(links) == 1:
                     return self._leg(node, *links[0])
+                if self.compiler.holds_nothing(node):
+                    return None
                 return self._branch(node, "and", [self._leg(node, *link) for link in links])
             case syntax.Within(operand=inner, low=low, high=high):
+                if self.compiler.holds_nothing(node):
+                    return None
                 low_leg = self._leg(node, ">=", inner, low)
                 return self._branch(node, "and", [low_leg, self._leg(node, "<=", inner, high)])
             case syntax.Call(function="all" | "any"):

@@ -543,7 +543,25 @@ class Compiler:
 
         return self._pointwise(node, TRUTH, ranges.UNIT, same, [x, y])
 
+    def holds_nothing(self, node: syntax.Chain | syntax.Within) -> bool:
+        """Whether no value lies between two ends of a chain or of `within` (which is then noted)."""
+        for op, first, last in enclosing(node):
+            low, high = self.term(first), self.term(last)
+            if not {low.kind, high.kind} <= {NUMBER, TRUTH}:
+                continue
+            if not ranges.outcomes(op, low.range, high.range)[0]:
+                said = "is above" if low.range.low > high.range.high else "is not below"
+                self.fail(
+                    f"this interval holds no value: its lower end {low.range.low:.12g} {said} its upper end "
+                    f"{high.range.high:.12g}, expected the smaller number as the lower end",
+                    node,
+                )
+                return True
+        return False
+
     def _truth(self, node: syntax.Node) -> Term:
+        if isinstance(node, syntax.Chain | syntax.Within) and self.holds_nothing(node):
+            return _BROKEN
         match node:
             case syntax.Chain(operands=operands, ops=ops):
                 links = list(zip(ops, operands, operands[1:], strict=False))
@@ -665,6 +683,8 @@ class Compiler:
         target, groups, reduced = grouping
         guard, reads = guards(*terms), any(t.reads_metric for t in terms)
         if name in PAIRED:
+            if not self._vary(node, terms, [axes.factors[i] for i in reduced]):
+                return _BROKEN
             paired, reach = PAIRED[name]
             return Term(
                 NUMBER,
@@ -706,6 +726,18 @@ class Compiler:
             reads_metric=reads,
         )
 
+    def _vary(self, node: syntax.Call, terms: Sequence[Term], reduced: Sequence[str]) -> bool:
+        """Whether both sides have a factor that is reduced: one that has none is one value throughout."""
+        for argument, term in zip(node.arguments, terms, strict=True):
+            if not set(term.axes.factors) & set(reduced):
+                self.fail(
+                    f"`{node.function}` is undefined whatever the records say: this side is one value "
+                    f"throughout, expected one that varies over {_listed(reduced)}",
+                    argument,
+                )
+                return False
+        return True
+
     def _groups(self, node: syntax.Call, axes: Axes) -> tuple[Axes, list[np.ndarray], list[int]] | None:
         """Target axes, the columns of each of its keys, and which factors are reduced."""
         found = group_by(axes, node.over)
@@ -732,6 +764,23 @@ def group_by(axes: Axes, over: tuple[str, ...] | None) -> tuple[Axes, list[np.nd
         groups.setdefault(tuple(key[j] for j in kept), []).append(i)
     target = Axes(tuple(axes.factors[j] for j in kept), tuple(groups))
     return target, [np.array(g, dtype=np.intp) for g in groups.values()], reduced
+
+
+def enclosing(node: syntax.Chain | syntax.Within) -> list[tuple[str, syntax.Node, syntax.Node]]:
+    """The pairs (op, lower end, upper end) with something between them: `<` where one link is strict."""
+    if isinstance(node, syntax.Within):
+        return [("<=", node.low, node.high)]
+    out: list[tuple[str, syntax.Node, syntax.Node]] = []
+    for rising in ("<", ">"):
+        for i in range(len(node.ops)):
+            for j in range(i + 2, len(node.operands)):
+                links = node.ops[i:j]
+                if any(op not in (rising, rising + "=") for op in links):
+                    break
+                ends = (node.operands[i], node.operands[j])
+                low, high = ends if rising == "<" else ends[::-1]
+                out.append(("<" if rising in links else "<=", low, high))
+    return out
 
 
 _SCALAR = {
