@@ -73,6 +73,22 @@ def test_the_first_run_binds_the_later_ones(promised: Path, capsys: pytest.Captu
     assert "later.csv" in capsys.readouterr().err
 
 
+def test_exact_evidence_for_rates_that_come_over_different_units_is_refused_by_the_run(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    text = PROTOCOL.replace("{rate: correct}", "{rate: correct, among: conf > 0.5}")
+    text = text.replace('"acc[b] > acc[a]"', '"acc[b] > acc[a]", evidence: exact')
+    text = text.replace("least_units: 10", "least_units: 40")
+    (tmp_path / "p.yaml").write_text(text, encoding="utf-8")
+    assert at(tmp_path, "lock", str(tmp_path / "p.yaml")) == 0
+    lines = records().splitlines(keepends=True)
+    surer = "".join(line.replace(",0.1,", ",0.9,") if line[0] == "a" else line for line in lines)
+    (tmp_path / "later.csv").write_text(surer, encoding="utf-8")
+    assert at(tmp_path, "run") == 3
+    assert "two rates over the same units" in capsys.readouterr().err
+    assert not list(tmp_path.glob("results/*/*/ledger.json"))
+
+
 @pytest.mark.parametrize(
     ("text", "code", "words"),
     [

@@ -10,10 +10,12 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from prereg import collect, prospective
 from prereg.analysis import Analysis, analyse
 from prereg.degenerate_check import degenerate_warnings
-from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, file_order
+from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, file_order, listed
 from prereg.expression.claims import Branch, Claim, Fold, Leg, Opposite, support_outcomes
 from prereg.expression.overlap import compatible
 from prereg.formats import read_yaml
@@ -26,16 +28,20 @@ from prereg.readers import read_records
 from prereg.variants import variant_places
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from pathlib import Path
 
     from prereg.document import Document
     from prereg.expression.claims import Piece
-    from prereg.plan import Places, Plan, PredictionPlan
+    from prereg.expression.rows import Rows
+    from prereg.panels import Key, Panel
+    from prereg.plan import MetricPlan, Places, Plan, PredictionPlan, Repeat
     from prereg.prepare import Prepared
     from prereg.project import Project
     from prereg.records import Records
 
+MOST_TOLD = 5
+"""Warnings of one kind; the others are counted."""
 PLACEHOLDER = re.compile(r"\b(TBD|TODO|FIXME|XXX)\b|<[^<>]{0,60}>|\?\?\?")
 
 
@@ -140,22 +146,34 @@ def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Pr
     problems += _placeholders(plan.protocol, places)
     if not plan.protocol.data.prospective:
         problems += _empty(prepared, places)
+    if not plan.protocol.data.prospective and plan.protocol.data.collect is None:
+        warnings += _some(_dropped(plan, places))
+        warnings += _some(_empty_cells(plan, places))
     for prediction in plan.predictions:
         problems += _both_ways(prediction, places)
         warnings += _resamples(prediction, plan, places)
         warnings += _both_true(prediction, places)
     warnings += few_units(prepared, places)
     warnings += degenerate_warnings(prepared, places)
-    unfit = judgeable(prepared, places)
+    data = prepared.plan.protocol.data
+    unfit = judgeable(prepared, places, promised=data.prospective or data.collect is not None)
     problems += unfit or unreachable(prepared, places)
     # what `each` wrote stands at one place: one problem there is told once
     return list(dict.fromkeys(problems)), list(dict.fromkeys(warnings))
 
 
-def judgeable(prepared: Prepared, places: Places) -> list[Problem]:
-    """What the judge cannot judge as it is asked to: evidence that does not fit a leg, and unfit families."""
+def judgeable(prepared: Prepared, places: Places, *, promised: bool = False) -> list[Problem]:
+    """What the judge cannot judge as it is asked to: evidence that does not fit a leg, and unfit families.
+
+    Of records that are only promised it is not known whether two rates come over the same units: the run
+    asks again.
+    """
     plan = prepared.plan
-    problems = [p for prediction in plan.predictions for p in _evidence(prediction, prepared, places)]
+    problems = [
+        problem
+        for prediction in plan.predictions
+        for problem in _evidence(prediction, prepared, places, promised=promised)
+    ]
     return list(dict.fromkeys([*problems, *_families(plan, places)]))
 
 
@@ -189,6 +207,101 @@ def _empty(prepared: Prepared, places: Places) -> list[Problem]:
             out.append(
                 Problem(f"no record of any arm is inside `among`{part}", places(("metrics", name, "among")))
             )
+    return out
+
+
+def _some(found: list[Problem]) -> list[Problem]:
+    """A few of many warnings of one kind, and how many more there are."""
+    if len(found) <= MOST_TOLD:
+        return found
+    last = found[MOST_TOLD - 1]
+    more = len(found) - MOST_TOLD
+    return [*found[: MOST_TOLD - 1], Problem(f"{last.message} (and {more} more like this)", last.place)]
+
+
+def _dropped(plan: Plan, places: Places) -> list[Problem]:
+    """A warning for every arm that loses units because another arm has no row for them, most lost first."""
+    layout = plan.layout
+    lost = sorted((-n, key) for key, n in layout.dropped.items() if n)
+    return [
+        Problem(
+            f"warning: {', '.join(key)}: {-n} of {layout.seen[key]} units dropped, another arm lacks them",
+            places(("data", "arm")),
+        )
+        for n, key in lost
+    ]
+
+
+def _empty_cells(plan: Plan, places: Places) -> list[Problem]:
+    """A warning for every metric and arm where empty cells leave the metric undefined.
+
+    Whether cells are empty is all that is told. An `among` that reads outcomes would tell more:
+    it is left out.
+    """
+    if plan.protocol.data.samples in ("majority", "any_true", "all_true"):
+        return []  # a reduced answer may be missing because of what the answers say
+    metrics = [m for m in plan.metrics.values() if m.kind is not None and m.name in plan.protocol.metrics]
+    outcomes = {"answered", "certified", "action"}
+    outcomes |= {c for m in metrics for r in m.repeats for rows in r.arguments.values() for c in rows.columns}
+    out = []
+    for metric in metrics:
+        whole = any(r.among is not None and r.among.columns & outcomes for r in metric.repeats)
+        then = "this is undefined"
+        if whole:
+            then = "undefined if `among` holds one (it reads outcomes, so all records are counted)"
+        for key, n in _empty_per_arm(metric, plan, whole=whole).items():
+            columns = sorted({c for r in metric.repeats for a in _needed(metric, r) for c in a.columns})
+            said = (
+                f"warning: `{metric.name}`, {', '.join(key)}: {n} record{'s' * (n != 1)} with an empty cell "
+                f"of {listed(columns)}: {then}"
+            )
+            out.append(Problem(said, places(("metrics", metric.name))))
+    return out
+
+
+def _needed(metric: MetricPlan, repeat: Repeat) -> list[Rows]:
+    """The arguments of a metric that must not be missing."""
+    kind = metric.kind
+    out = []
+    for name, rows in repeat.arguments.items():
+        parameter = kind.parameter(name.partition(".")[0]) if kind is not None else None
+        if parameter is None or not parameter.missing_last:
+            out.append(rows)
+    return out
+
+
+def _empty_per_arm(metric: MetricPlan, plan: Plan, *, whole: bool) -> dict[Key, int]:
+    """Per arm the records that a metric reads, misses a value of, and that have an empty cell."""
+    out: dict[Key, int] = {}
+    part = plan.parts.index(metric.part) if metric.part is not None else 0
+    for i, panel in enumerate(plan.layout.panels):
+        read = panel.full if panel.full is not None else panel
+        lost = np.zeros(len(read.table.names), dtype=bool)
+        for repeat in metric.repeats:
+            gone = np.zeros(len(lost), dtype=bool)
+            for rows in _needed(metric, repeat):
+                empty = _any_empty(rows.columns, read)
+                gone |= empty & rows.evaluate(read.table).missing_mask().any(axis=0)
+            if repeat.among is not None and not whole:
+                among = repeat.among.evaluate(read.table)
+                gone &= (among.data & ~among.missing_mask()).any(axis=0)
+            lost |= gone
+        dense = read.dense(lost[None, :])[0][:, plan.samples[i, part].units]
+        if panel.full is None and not metric.all_samples:
+            dense = dense[:, :, :1]
+        for arm, n in zip(read.arms, dense.sum(axis=(1, 2)).tolist(), strict=True):
+            if n:
+                out[arm] = out.get(arm, 0) + n
+    return out
+
+
+def _any_empty(columns: Iterable[str], panel: Panel) -> np.ndarray:
+    """Per record whether a cell of any of these columns is empty."""
+    out = np.zeros(len(panel.table.names), dtype=bool)
+    for name in columns:
+        cells = panel.table.columns.get(name)
+        if cells is not None and cells.missing is not None:
+            out |= cells.missing.any(axis=0)
     return out
 
 
@@ -233,7 +346,9 @@ def _claims(prediction: PredictionPlan) -> list[tuple[str, Claim]]:
     return out
 
 
-def _evidence(prediction: PredictionPlan, prepared: Prepared, places: Places) -> list[Problem]:
+def _evidence(
+    prediction: PredictionPlan, prepared: Prepared, places: Places, *, promised: bool
+) -> list[Problem]:
     """Legs that the registered evidence cannot judge."""
     kind = prediction.spec.evidence.kind
     if kind not in ("interval", "exact"):
@@ -260,8 +375,7 @@ def _evidence(prediction: PredictionPlan, prepared: Prepared, places: Places) ->
                 )
             elif (
                 kind == "exact"
-                and prepared.plan.protocol.data.collect is None
-                and not prepared.plan.protocol.data.prospective
+                and not promised
                 and (leg.two_sided or any(exact_of(leg, at, prepared) is None for at in range(len(leg.axes))))
             ):
                 out.append(

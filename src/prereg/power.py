@@ -384,16 +384,26 @@ def few_units(prepared: Prepared, places: Places) -> list[Problem]:
     for prediction in prepared.plan.predictions:
         if prediction.spec.evidence.kind != "interval" or prediction.claim.guard:
             continue
-        said = dict.fromkeys(
-            why
-            for one in _asked(prediction, prepared)
-            if (why := _few(one, prediction, prepared)) is not None
-        )
-        out += [Problem(f"warning: {why}", places((*prediction.path, "claim"))) for why in said]
+        asked = _asked(prediction, prepared)
+        found = [(*few, one) for one in asked if (few := _few(one, prediction, prepared)) is not None]
+        if found:
+            _, why, one = min(found, key=lambda few: few[0])
+            more = f", the fewest of {len(found)}" if len(found) > 1 else ""
+            said = f"warning: {why} ({_spoken(one)}{more})"
+            out.append(Problem(said, places((*prediction.path, "claim"))))
     return out
 
 
-def _few(one: _Asked, prediction: PredictionPlan, prepared: Prepared) -> str | None:
+def _spoken(one: _Asked) -> str:
+    """A leg, and the policy it is read for where it stands for several."""
+    key = ", ".join(one.leg.axes.keys[one.at])
+    return f"`{one.leg.text}`" + (f" for {key}" if key else "")
+
+
+def _few(
+    one: _Asked, prediction: PredictionPlan, prepared: Prepared
+) -> tuple[tuple[Fraction | int, int], str] | None:
+    """How few the units of a leg are, as what may be compared, and in words."""
     if one.leg.point_only or one.at < 0:
         return None
     form = _formed(one, prepared)
@@ -402,11 +412,11 @@ def _few(one: _Asked, prediction: PredictionPlan, prepared: Prepared) -> str | N
     n, hint = min(form.n), "; `exact` evidence keeps its level" if form.tested else ""
     design = _design(one, form, prediction, Fraction(19, 20), 1, 1)
     if form.shape != "one":
-        return None if n >= FEWEST_COMPARED else f"few units for an interval: {n}{hint}"
+        return None if n >= FEWEST_COMPARED else ((n, n), f"few units for an interval: {n}{hint}")
     beyond = n * min(1 - design.bar, Fraction(1))
     if not 0 <= beyond < FEWEST_BEYOND:
         return None
-    return (
+    return (beyond, n), (
         f"few units for an interval: at the bar {float(beyond):.3g} of {n} would lie beyond it, "
         f"fewer than {FEWEST_BEYOND}{hint}"
     )

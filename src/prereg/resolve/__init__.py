@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from prereg.errors import file_order
 from prereg.plan import Plan
 from prereg.resolve.claims import resolve_claims, resolve_exclude, resolve_outcomes
-from prereg.resolve.columns import resolve_columns
-from prereg.resolve.metrics import resolve_metrics
+from prereg.resolve.columns import bind_columns
+from prereg.resolve.metrics import TAU, resolve_metrics
 from prereg.resolve.notes import Notes
 from prereg.resolve.policies import resolve_settings
-from prereg.resolve.thresholds import resolve_thresholds
+from prereg.resolve.settings import Settings
+from prereg.resolve.thresholds import FACTORS, resolve_thresholds
 from prereg.resolve.units import resolve_units
 
 if TYPE_CHECKING:
-    from prereg.plan import Places
+    from prereg.expression.environment import Environment
+    from prereg.plan import Places, ThresholdPlan
     from prereg.protocol import Protocol
     from prereg.records import Records
+    from prereg.resolve.columns import Columns
+    from prereg.resolve.units import Units
 
 __all__ = ["resolve"]
 
@@ -31,18 +36,22 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
 
     """
     notes = Notes(places)
-    columns = resolve_columns(protocol, records, notes)
+    columns = bind_columns(protocol, records, notes)
     units = resolve_units(protocol, records, columns, notes)
-    settings = resolve_settings(protocol, columns, units, notes)
-    found, thresholds = resolve_thresholds(protocol, records, columns, units, notes)
-    if thresholds is not None:
-        settings = found
-    if not settings.factors and (protocol.policies.gate or protocol.policies.threshold):
-        notes.stop_if_broken()  # what the policies are is not known
+    settings, thresholds = _policies(protocol, records, columns, units, notes)
+    blind = bool(columns.lost & {"arm", "dataset"}) or (
+        not settings.factors and bool(protocol.policies.gate or protocol.policies.threshold)
+    )
     metrics, environment = resolve_metrics(protocol, records, columns, units, settings, thresholds, notes)
-    predictions, reports = resolve_claims(protocol, environment, notes)
+    said = protocol
+    if blind and notes.problems:  # what the policies are is not known: of claims only the names are
+        environment = _blinded(environment, protocol)
+        said = _without_each(protocol)
+    predictions, reports = resolve_claims(said, environment, notes)
     exclude = resolve_exclude(protocol, environment, notes)
-    outcomes = resolve_outcomes(protocol, predictions, notes)
+    outcomes = (
+        () if notes.problems and _any_each(protocol) else resolve_outcomes(protocol, predictions, notes)
+    )
     notes.stop_if_broken()
     return Plan(
         protocol=protocol,
@@ -67,3 +76,41 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
         exclude=exclude,
         warnings=tuple(sorted(notes.warnings, key=file_order)),
     )
+
+
+def _policies(
+    protocol: Protocol, records: Records, columns: Columns, units: Units, notes: Notes
+) -> tuple[Settings, ThresholdPlan | None]:
+    """Gates or thresholds; neither where the units are not those of the protocol."""
+    settings, thresholds = Settings(), None
+    if units.whole:
+        settings = resolve_settings(protocol, columns, units, notes)
+        found, thresholds = resolve_thresholds(protocol, records, columns, units, notes)
+        if thresholds is not None:
+            settings = found
+    if protocol.policies.threshold is not None and thresholds is None:
+        columns.kinds.setdefault("action", "broken")
+    return settings, thresholds
+
+
+def _blinded(environment: Environment, protocol: Protocol) -> Environment:
+    """The environment in which every name is known and nothing more is known of it."""
+    names = {*environment.metrics, *environment.factors, *environment.broken, *protocol.data.arm}
+    names |= {protocol.data.dataset} if protocol.data.dataset else set()
+    if protocol.policies.gate:
+        names |= {"gate", "score"}
+    if protocol.policies.threshold is not None:
+        names |= {TAU, *FACTORS}
+    return replace(environment, broken=frozenset(names))
+
+
+def _any_each(protocol: Protocol) -> bool:
+    return any(spec.each is not None for spec in protocol.predictions.values())
+
+
+def _without_each(protocol: Protocol) -> Protocol:
+    """The protocol without `each`, whose values may be those of a factor that is not known."""
+    kept = {n: s for n, s in protocol.predictions.items() if s.each is None}
+    if len(kept) < len(protocol.predictions):
+        kept = {n: s.model_copy(update={"given": None}) for n, s in kept.items()}
+    return protocol.model_copy(update={"predictions": kept}) if kept else protocol

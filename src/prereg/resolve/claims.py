@@ -119,6 +119,8 @@ def resolve_outcomes(
 ) -> tuple[Outcome, ...]:
     """The headline rules, and a warning where they leave a pattern of verdicts without one."""
     ids = [p.id for p in predictions]
+    if notes.problems:  # a prediction with a problem is still one
+        ids += [name for name in protocol.predictions if name not in ids]
     out = []
     for i, rule in enumerate(protocol.outcomes):
         path: Path = ("outcomes", i, "when")

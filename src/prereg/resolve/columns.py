@@ -37,6 +37,10 @@ class Columns:
     """Derived columns that read what policies change: they keep their value from before the gate."""
     nested: tuple[str, ...] = ()
     """Columns that hold lists or objects."""
+    lost: frozenset[str] = frozenset()
+    """Roles (unit, arm, dataset, sample) whose column is not there, or not the one that is meant."""
+    unfiltered: bool = False
+    """`where` is broken: it is not known which records are meant."""
 
     def unknown(self, name: str) -> str:
         """What to say of a name that is no column."""
@@ -49,7 +53,20 @@ class Columns:
 
 
 def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Columns:
-    """Name the columns, derive the new ones in the order written, and filter the rows."""
+    """Name the columns, derive the new ones in the order written, and filter the rows.
+
+    Raises:
+        InputError: where a role has no column.
+
+    """
+    columns = bind_columns(protocol, records, notes)
+    if columns.lost:
+        raise InputError(*notes.problems)
+    return columns
+
+
+def bind_columns(protocol: Protocol, records: Records, notes: Notes) -> Columns:
+    """The same where a role may have no column: what hangs on it is left out, the rest is read."""
     data = protocol.data
     kinds = {name: c.kind for name, c in records.columns.items() if c.kind != "nested" and is_column(name)}
     cells = {name: c.cells for name, c in records.columns.items() if c.kind != "nested"}
@@ -70,6 +87,7 @@ def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Colum
     for role, name in data.columns.items():
         if name not in cells:
             notes.problem(("data", "columns", role), _unknown(name, kinds, nested))
+            kinds.setdefault(role, "broken")  # whatever reads it makes no further problem
         elif role in records.columns and role != name:
             notes.problem(
                 ("data", "columns", role), f"the records have a column `{role}` of their own", key=True
@@ -83,17 +101,22 @@ def resolve_columns(protocol: Protocol, records: Records, notes: Notes) -> Colum
         _plain(role, ("data", "columns", role), notes)
     named = [("unit", (data.unit,)), ("arm", data.arm)]
     named += [(key, (value,)) for key, value in (("dataset", data.dataset), ("sample", data.sample)) if value]
+    lost: set[str] = set()
     for key, names in named:
         for i, name in enumerate(names):
-            if name not in cells:
+            if name in names[:i]:
+                notes.problem(("data", key, i), f"the column `{name}` stands twice in `{key}`")
+                lost.add(key)
+            elif name not in cells:
+                lost.add(key)
                 path: Path = ("data", key, i) if key == "arm" and len(names) > 1 else ("data", key)
                 notes.problem(path, f"the records have no {key} column: {_unknown(name, kinds, nested)}")
-    if notes.problems:
-        raise InputError(*notes.problems)  # without units and arms nothing else can be said
-    for name in {data.unit, *data.arm, *([data.dataset] if data.dataset else [])}:
+    for name in {data.unit, *data.arm, *([data.dataset] if data.dataset else [])} & set(cells):
         cells[name], kinds[name] = as_text(Column(kinds[name], cells[name])), TEXT
-    columns = Columns(kinds, cells, np.arange(records.rows), frozenset(), tuple(nested))
-    table = RowTable(cells, row_names(cells[data.unit], cells[data.dataset] if data.dataset else None))
+    columns = Columns(kinds, cells, np.arange(records.rows), frozenset(), tuple(nested), frozenset(lost))
+    units = cells.get(data.unit)
+    sets = cells.get(data.dataset) if data.dataset else None
+    table = RowTable(cells, [""] * records.rows if units is None else row_names(units, sets))
     _derive(protocol, columns, table, notes)
     if data.where is not None:
         _filter(protocol, records, columns, table, notes)
@@ -179,6 +202,7 @@ def _derive(protocol: Protocol, columns: Columns, table: RowTable, notes: Notes)
 def _filter(protocol: Protocol, records: Records, columns: Columns, table: RowTable, notes: Notes) -> None:
     path: Path = ("data", "where")
     text = protocol.data.where or ""
+    columns.unfiltered = True
     node = notes.parse(path, text)
     if node is None:
         return
@@ -198,6 +222,7 @@ def _filter(protocol: Protocol, records: Records, columns: Columns, table: RowTa
             ),
         )
         return
+    columns.unfiltered = False
     columns.kept = np.flatnonzero(value.data[0])
     if not len(columns.kept):
         notes.problem(path, "`where` keeps no record at all")

@@ -62,6 +62,8 @@ class _Resolver:
     plans: dict[str, MetricPlan] = field(default_factory=dict)
     known: dict[str, Metric] = field(default_factory=dict)
     broken: set[str] = field(default_factory=set)
+    guessed: dict[str, Metric] = field(default_factory=dict)
+    """Broken metrics whose policies are known: what is wrong with a claim about them can still be told."""
     values: dict[str, tuple[str, syntax.Node]] = field(default_factory=dict)
 
     @property
@@ -134,8 +136,14 @@ class _Resolver:
         plan = self._metric(name, spec, path)
         if plan is None or len(self.notes.problems) > before:
             self.broken.add(name)
+            if plan is not None and self._sure(plan, spec):
+                self.guessed[name] = Metric(plan.axes, degenerate=self.degenerate_axes(plan.each, None, ()))
         elif plan.kind is not None:
             self.plans[name] = plan
+
+    def _sure(self, plan: MetricPlan, spec: Mapping[str, Any]) -> bool:
+        """Whether the policies of a broken metric are known although its values are not."""
+        return plan.kind is not None and not self.settings.factors and not {"per", "each"} & set(spec)
 
     def _metric(self, name: str, spec: Mapping[str, Any], path: Path) -> MetricPlan | None:
         if name in syntax.RESERVED:
@@ -292,6 +300,8 @@ class _Resolver:
     def _part(self, spec: Mapping[str, Any], path: Path) -> str | None:
         parts, split = self.units.parts, self.protocol.split
         part = spec.get("part")
+        if not self.units.parts_known:
+            return None
         if not parts:
             if part is not None:
                 self.notes.problem((*path, "part"), no_part(part, ()))
@@ -316,11 +326,17 @@ class _Resolver:
         if per is None:
             return None, ()
         data = self.protocol.data
-        if not isinstance(per, str) or per not in self.columns.kinds:
+        if not isinstance(per, str):
+            found = f"`per` takes one column, found {spoken(per)}"
+            self.notes.problem((*path, "per"), found)
+            return None, ()
+        if per not in self.columns.kinds:
             self.notes.problem((*path, "per"), self.columns.unknown(str(per)))
             return None, ()
         if per in (*data.arm, data.dataset, *self.settings.factors):
             self.notes.problem((*path, "per"), f"`{per}` is a factor already")
+            return None, ()
+        if self.columns.kinds[per] == "broken":
             return None, ()
         table = self.units.layout.panels[0].table
         cells = as_text(Column(self.columns.kinds[per], table.columns[per]))
@@ -337,8 +353,11 @@ class _Resolver:
 
     def describe(self) -> None:
         """What expressions over policies must know of the metrics over rows."""
-        for name, plan in self.plans.items():
-            if plan.kind is not None:
+        for name in self.protocol.metrics:
+            plan = self.plans.get(name)
+            if name in self.broken:  # known by its name, for hints
+                self.known[name] = self.guessed.get(name) or Metric(SCALAR)
+            elif plan is not None and plan.kind is not None:
                 self.known[name] = Metric(plan.axes, range=self._range(plan), degenerate=plan.degenerate)
 
     def attribute(self) -> None:
@@ -393,7 +412,7 @@ class _Resolver:
             frozenset(data.guards or ()),
             lets or {},
             self.protocol.let,
-            frozenset(self.broken),
+            frozenset(self.broken - set(self.guessed)),
         )
 
 

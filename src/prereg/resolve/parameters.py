@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from prereg.errors import suggestion
-from prereg.expression.rows import NUMBER, TRUTH, Compiler, Rows
+from prereg.expression.rows import BINARY, NUMBER, TRUTH, Compiler, Rows
+from prereg.expression.syntax import Bool, Call, ExpressionError, Name, Node
 from prereg.shapes import spoken
 from prereg.values import as_decimal
 
@@ -24,6 +25,8 @@ if TYPE_CHECKING:
     from prereg.resolve.units import Units
 
 _SLOT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
+_ROLES = {"label": "a label from 0 to 1", "correct": "a truth from 0 to 1", "error": "an error from 0 to 1"}
+"""What is expected of a number between 0 and 1, by its parameter; else a confidence."""
 
 
 def expression_text(value: object) -> str | None:
@@ -96,9 +99,8 @@ class Parameters:
             if rows is not None:
                 arguments[p.name] = rows
                 if p.kind == "unit_interval":
-                    self._within(
-                        where, text, rows, 0.0, 1.0, ("lies outside [0, 1]", "a confidence is expected")
-                    )
+                    said = ("lies outside [0, 1]", f"{_ROLES.get(p.name, 'a confidence')} is expected")
+                    self._within(where, text, rows, 0.0, 1.0, said)
                 elif p.least > -math.inf:
                     said = (f"is below {p.least:g}", f"a {p.name} of {p.least:g} or more is expected")
                     self._within(where, text, rows, p.least, p.most, said)
@@ -175,8 +177,19 @@ class Parameters:
                     path, f"parameter `{text}` was not given and reads the column of its name: {message}"
                 )
         else:
-            self.notes.expressions(path, text, compiler.problems)
+            self.notes.expressions(path, text, [self._binary(e, node) for e in compiler.problems])
         return None if compiler.problems or rows.kind == "broken" else rows
+
+    def _binary(self, error: ExpressionError, node: Node) -> ExpressionError:
+        """Where `otherwise` mixes a column of 0 and 1 with a truth value: how to make the column one."""
+        if not isinstance(node, Call) or node.function != "otherwise" or "truth value" not in error.message:
+            return error
+        names = [a.name for a in node.arguments if isinstance(a, Name)]
+        binary = [n for n in names if self.columns.kinds.get(n) == BINARY]
+        if not binary or "==" in error.message or not any(isinstance(a, Bool) for a in node.arguments):
+            return error
+        hint = f"; `{binary[0]}` holds 0 and 1: write `{binary[0]} == 1`"
+        return ExpressionError(error.message + hint, error.start, error.end)
 
     def _within(
         self, path: Path, text: object, rows: Rows, low: float, high: float, said: tuple[str, str]

@@ -41,7 +41,9 @@ def resolve_settings(protocol: Protocol, columns: Columns, units: Units, notes: 
         )
     shares = protocol.data.samples == "mean"  # truth values are shares then, and a withdrawn one is 0
     for role in roles:
-        if columns.kinds[role] not in ("truth", "binary") and not (shares and columns.kinds[role] == NUMBER):
+        if columns.kinds[role] not in ("broken", "truth", "binary") and not (
+            shares and columns.kinds[role] == NUMBER
+        ):
             why = notes.why(role, "found a text")
             notes.problem(path, f"`{role}` holds {columns.kinds[role]}s, expected truth values{why}")
     names = [" ".join(gate.score.split()) for gate in gates]

@@ -9,7 +9,7 @@ import numpy as np
 
 from prereg import draws, split
 from prereg.errors import InputError, PreregError, Problem, listed, suggestion
-from prereg.expression.rows import TRUTH, Cells
+from prereg.expression.rows import TEXT, TRUTH, Cells
 from prereg.panels import Layout, Panel, RowTable, SeveralValuesError, lay_out
 from prereg.plan import Sample
 from prereg.records import Column, as_text, as_written
@@ -35,10 +35,87 @@ class Units:
     parts: tuple[str, ...]
     part_of: tuple[np.ndarray, ...]
     samples: dict[tuple[int, int], Sample]
+    whole: bool = True
+    """False for a stand-in: problems were noted, and parts and draws are not those of the protocol."""
+    parts_known: bool = True
+
+
+class _StopError(Exception):
+    """The units cannot be laid out as written; why was noted."""
 
 
 def resolve_units(protocol: Protocol, records: Records, columns: Columns, notes: Notes) -> Units:
-    """Lay the kept rows out, split the units, and plan the draws."""
+    """Lay the kept rows out, split the units, and plan the draws.
+
+    Where that cannot be done, why is noted, and a stand-in takes their place for whatever else can be said.
+    """
+    if columns.lost:
+        for section, spec in (("split", protocol.split), ("resampling", protocol.resampling)):
+            for key in ("column", "group", "stratify", "cluster"):
+                found = getattr(spec, key, None)
+                names = (found,) if isinstance(found, str) else tuple(found or ())
+                _known(names, section, key, columns, notes)
+        return _stand_in(protocol, columns)
+    try:
+        return _units(protocol, records, columns, notes)
+    except _StopError:
+        return _stand_in(protocol, columns)
+
+
+def _stand_in(protocol: Protocol, columns: Columns) -> Units:
+    """One unit per kept record, by every arm that is known: enough to read expressions against."""
+    rows, data = len(columns.kept), protocol.data
+    unknown = ["?"] * rows
+
+    def texts(name: str) -> list[str]:
+        cells = columns.cells.get(name)
+        if cells is None or cells.kind != TEXT:
+            return unknown
+        return [cells.levels[i] if i >= 0 else "" for i in cells.data[0][columns.kept].tolist()]
+
+    arms = list(zip(*(texts(name) for name in data.arm), strict=True))
+    sets = texts(data.dataset) if data.dataset else [None] * rows
+    table = RowTable({}, [])
+    panels = []
+    begin = 0
+    order: list[int] = []
+    for dataset in dict.fromkeys(sets):
+        here = [i for i in range(rows) if sets[i] == dataset]
+        who = sorted({arms[i] for i in here})
+        code = {arm: i for i, arm in enumerate(who)}
+        here.sort(key=lambda i: code[arms[i]])
+        place = np.array([code[arms[i]] * len(here) + at for at, i in enumerate(here)], dtype=np.int64)
+        names = tuple(str(i) for i in range(len(here)))
+        span = np.arange(begin, begin + len(here))
+        panels.append(Panel(dataset, tuple(who), names, 1, span, place, table))
+        begin += len(here)
+        order += here
+    kept = {
+        (*p.arms[i], *(() if p.dataset is None else (p.dataset,))): 1
+        for p in panels
+        for i in range(len(p.arms))
+    }
+    layout = Layout(
+        tuple(panels), columns.kept[np.array(order, dtype=np.int64)], kept, dict.fromkeys(kept, 0)
+    )
+    for name, cells in columns.cells.items():
+        missing = None if cells.missing is None else cells.missing[:, layout.order]
+        table.columns[name] = Cells(cells.kind, cells.data[:, layout.order], missing, cells.levels)
+    table.names.extend(unknown)
+    spec = protocol.split
+    parts = tuple(spec.parts or ()) if spec is not None else ()
+    part_of = tuple(np.zeros(len(p.units), dtype=np.int64) for p in panels)
+    samples = {
+        (i, code): Sample(np.arange(len(p.units)), None)
+        for i, p in enumerate(panels)
+        for code in range(max(len(parts), 1))
+    }
+    known = spec is None or bool(parts)
+    degenerate = {str(name): tuple(panels) for name in protocol.policies.degenerate}  # only their names
+    return Units(layout, degenerate, parts, part_of, samples, whole=False, parts_known=known)
+
+
+def _units(protocol: Protocol, records: Records, columns: Columns, notes: Notes) -> Units:
     data = protocol.data
     try:
         layout = lay_out(
@@ -55,13 +132,16 @@ def resolve_units(protocol: Protocol, records: Records, columns: Columns, notes:
             data.sample or "sample",
         )
     except PreregError as error:
-        notes.stop_if_broken()  # with a broken `where` it is not known which records are meant
-        raise type(error)(
-            *[
-                x if x.place else Problem(x.message, notes.places(("data", "units"), key=True))
-                for x in error.problems
-            ]
-        ) from None
+        found = [
+            x if x.place else Problem(x.message, notes.places(("data", "units"), key=True))
+            for x in error.problems
+        ]
+        if not isinstance(error, InputError):
+            notes.stop_if_broken()
+            raise type(error)(*found) from None
+        if not columns.unfiltered:  # with a broken `where` it is not known which records are meant
+            notes.problems += found
+        raise _StopError from None
     _guards(protocol, layout, notes)
     _fill(layout, columns, protocol)
     _certified_is_answered(layout, records, columns, notes)
@@ -87,7 +167,7 @@ class _Told:
     layout: Layout
 
     def stop(self, error: InputError, path: Path) -> NoReturn:
-        """Raise everything noted so far, and these problems."""
+        """Note these problems; parts and draws are not known."""
         for found in error.problems:
             message, place = found.message, found.place or self.notes.places(path)
             if isinstance(error, SeveralValuesError):
@@ -95,8 +175,7 @@ class _Told:
                 if error.other is not None:
                     message = message.replace(" elsewhere;", f" at {self._place(error.other)};")
             self.notes.problems.append(Problem(message, place))
-        self.notes.stop_if_broken()
-        raise error
+        raise _StopError
 
     def _place(self, row: int) -> Place:
         return self.records.place(int(self.layout.order[row]))
@@ -163,7 +242,7 @@ def _parts(
     )
     stratify = _known(spec.stratify or (), "split", "stratify", columns, notes)
     if spec.column is not None and not column:
-        notes.stop_if_broken()  # the parts are not known
+        raise _StopError  # the parts are not known
     path: Path = ("split",)
     per_panel: list[list[str]] = []
     try:

@@ -9,6 +9,7 @@ from prereg.expression import policies as language
 from prereg.expression import syntax
 from prereg.expression.environment import Environment, Metric
 from prereg.plan import MetricPlan
+from prereg.values import SCALAR
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -53,7 +54,9 @@ class Values:
             self._compile(name, text, node, path)
 
     def _break(self, name: str) -> None:
-        self.environment = replace(self.environment, broken=self.environment.broken | {name})
+        env = self.environment
+        metrics = {**env.metrics, name: Metric(SCALAR)}  # known by its name, for hints
+        self.environment = replace(env, metrics=metrics, broken=env.broken | {name})
 
     def _compile(self, name: str, text: str, node: syntax.Node, path: Path) -> None:
         env = self.environment
