@@ -18,6 +18,7 @@ from prereg.metrics import KINDS
 from prereg.plan import Each, MetricPlan, Repeat
 from prereg.records import Column, as_text
 from prereg.resolve.parameters import Parameters, expression_text
+from prereg.resolve.thresholds import FACTORS
 from prereg.resolve.units import no_part
 from prereg.resolve.values import VALUE, Values
 from prereg.shapes import spoken
@@ -405,6 +406,10 @@ class _Resolver:
     def environment(self, lets: Mapping[str, syntax.Node] | None = None) -> Environment:
         """The names that expressions over policies may use."""
         data = self.protocol.data
+        broken = self.broken - set(self.guessed)
+        if self.protocol.policies.threshold is not None and self.thresholds is None:
+            # what is wrong with the thresholds was told; that their names mean nothing yet is no news
+            broken |= {TAU, *FACTORS}
         return Environment(
             dict(self.known),
             self.factors(),
@@ -412,7 +417,7 @@ class _Resolver:
             frozenset(data.guards or ()),
             lets or {},
             self.protocol.let,
-            frozenset(self.broken - set(self.guessed)),
+            frozenset(broken),
         )
 
 
