@@ -766,6 +766,10 @@ def group_by(axes: Axes, over: tuple[str, ...] | None) -> tuple[Axes, list[np.nd
     return target, [np.array(g, dtype=np.intp) for g in groups.values()], reduced
 
 
+_REACH = 6
+"""How many operands of a chain are looked at together: a longer one costs no more than its length."""
+
+
 def enclosing(node: syntax.Chain | syntax.Within) -> list[tuple[str, syntax.Node, syntax.Node]]:
     """The pairs (op, lower end, upper end) with something between them: `<` where one link is strict."""
     if isinstance(node, syntax.Within):
@@ -773,7 +777,7 @@ def enclosing(node: syntax.Chain | syntax.Within) -> list[tuple[str, syntax.Node
     out: list[tuple[str, syntax.Node, syntax.Node]] = []
     for rising in ("<", ">"):
         for i in range(len(node.ops)):
-            for j in range(i + 2, len(node.operands)):
+            for j in range(i + 2, min(len(node.operands), i + _REACH)):
                 links = node.ops[i:j]
                 if any(op not in (rising, rising + "=") for op in links):
                     break
