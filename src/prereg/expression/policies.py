@@ -766,8 +766,8 @@ def group_by(axes: Axes, over: tuple[str, ...] | None) -> tuple[Axes, list[np.nd
     return target, [np.array(g, dtype=np.intp) for g in groups.values()], reduced
 
 
-_REACH = 6
-"""How many operands of a chain are looked at together: a longer one costs no more than its length."""
+_LONGEST = 8
+"""Operands of a chain whose ends are looked at: all pairs of a longer one would cost too much."""
 
 
 def enclosing(node: syntax.Chain | syntax.Within) -> list[tuple[str, syntax.Node, syntax.Node]]:
@@ -775,9 +775,11 @@ def enclosing(node: syntax.Chain | syntax.Within) -> list[tuple[str, syntax.Node
     if isinstance(node, syntax.Within):
         return [("<=", node.low, node.high)]
     out: list[tuple[str, syntax.Node, syntax.Node]] = []
+    if len(node.operands) > _LONGEST:
+        return out
     for rising in ("<", ">"):
         for i in range(len(node.ops)):
-            for j in range(i + 2, min(len(node.operands), i + _REACH)):
+            for j in range(i + 2, len(node.operands)):
                 links = node.ops[i:j]
                 if any(op not in (rising, rising + "=") for op in links):
                     break
