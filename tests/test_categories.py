@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from fractions import Fraction
 from math import log
 
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from exact_metrics import assert_same, fast, levels_of, random_weights, reasons, slow
+from prereg.dataclass import replace
 from prereg.kernels.categories import lines, nano
 from prereg.metrics import KINDS, Rows
 

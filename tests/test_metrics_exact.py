@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -20,6 +18,7 @@ from exact_metrics import (
     rows_of,
     slow,
 )
+from prereg.dataclass import replace
 from prereg.kernels import blocks, refusal
 from prereg.kernels.whole import Whole, harmonic, harmonic_between
 from prereg.metrics import KINDS, Rows

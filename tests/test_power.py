@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-from dataclasses import replace
 from fractions import Fraction
 
 import numpy as np
@@ -13,6 +12,7 @@ from scipy import stats
 
 from prereg.check import check
 from prereg.cli.app import execute
+from prereg.dataclass import replace
 from prereg.detectable import Design, detectable, least_plus, least_successes, power
 from prereg.errors import InputError
 from prereg.power import powers, summary

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from prereg import judge
+from prereg.dataclass import dataclass, field
 from prereg.estimate import Estimate, estimate
 from prereg.exclude import without_excluded
 from prereg.prepare import Prepared

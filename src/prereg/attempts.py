@@ -7,11 +7,11 @@ an attempt cannot be taken away without a trace.  Merging two branches adds file
 from __future__ import annotations
 
 import secrets
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from prereg import documents, formats
+from prereg.dataclass import dataclass
 from prereg.errors import IntegrityError, Place, PreregError, Problem
 from prereg.sealed import Layout
 

@@ -10,10 +10,10 @@ from __future__ import annotations
 import re
 import tempfile
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from prereg.dataclass import dataclass
 from prereg.errors import InputError, MissingError
 from prereg.git import ask
 from prereg.numerals import shown

@@ -7,13 +7,13 @@ must be reachable with the registered numbers, and nothing may be empty that was
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prereg import collect, prospective
 from prereg.analysis import Analysis, analyse
+from prereg.dataclass import dataclass
 from prereg.degenerate_check import degenerate_warnings
 from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, file_order, listed
 from prereg.expression.claims import Branch, Claim, Fold, Leg, Opposite, support_outcomes

@@ -13,11 +13,11 @@ import hashlib
 import importlib
 import io
 import json
-from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from prereg import canonical
+from prereg.dataclass import dataclass
 from prereg.errors import InputError, IntegrityError, Problem, suggestion
 from prereg.parallel import each
 from prereg.readers import read_text

@@ -6,11 +6,11 @@ the arms said is read: such a policy keeps what the records say of a unit alone,
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import dataclass
 from prereg.errors import Problem
 from prereg.expression.claims import Branch, Fold, Leg, Opposite
 from prereg.expression.evaluation import comparison

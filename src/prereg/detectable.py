@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import functools
 import math
-from dataclasses import dataclass
 from fractions import Fraction
 from statistics import NormalDist
 from typing import Literal
@@ -18,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prereg import intervals
+from prereg.dataclass import dataclass
 
 Floats = npt.NDArray[np.float64]
 Integers = npt.NDArray[np.int64]

@@ -13,10 +13,10 @@ from __future__ import annotations
 
 import contextlib
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from prereg import amend, attempts, canonical, formats, ledger, manifest, note, registration, results
+from prereg.dataclass import dataclass, field
 from prereg.differences import changes
 from prereg.errors import MissingError, Place, PreregError
 from prereg.resolve.promised import promised

@@ -6,11 +6,11 @@ are weaker too.  Two texts are compared as expressions: a constant counts with t
 
 from __future__ import annotations
 
-import dataclasses
 import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Literal
 
+from prereg.dataclass import fields
 from prereg.differences import ABSENT, changes
 from prereg.expression import syntax
 from prereg.expression.syntax import ExpressionError
@@ -188,5 +188,5 @@ def _plain(node: syntax.Node) -> Any:
         case syntax.Selection():
             return node.name, [(s.factor, s.op, s.values) for s in node.selectors]
         case _:
-            keys = [f.name for f in dataclasses.fields(node) if f.name not in ("start", "end")]
+            keys = [f.name for f in fields(node) if f.name not in ("start", "end")]
             return type(node), [getattr(node, key) for key in keys]

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from bisect import bisect_right
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, TypeAlias
 
+from prereg.dataclass import dataclass, field
 from prereg.errors import Place
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Source:
         return self.text[self._starts[line - 1] : self._starts[line] - 1]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Node:
     """Where one value was written: indices into the source text, and for scalars the style and the text."""
 
@@ -57,7 +57,7 @@ class Node:
     scalar: str | None = None  # the text of a scalar before it is resolved; None for collections
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Document:
     """What was read, and the way back from any part of it to its place in the file."""
 

@@ -7,12 +7,12 @@ and their order leave no trace.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 
+from prereg.dataclass import dataclass
 from prereg.errors import InputError
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ _BLOCK = 1 << 15  # counts made together: the temporaries stay in the cache
 _LARGEST = 1 << 32  # members of a stratum: an index is made of the upper half of a word
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Stream:
     """Random words of one purpose, dataset and part under one seed (Philox4x64-10, Salmon et al. 2011).
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
-from dataclasses import dataclass
 from itertools import islice
 from typing import TYPE_CHECKING, ClassVar
+
+from prereg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -44,7 +45,7 @@ def one_line(text: str) -> str:
     return _UNPRINTABLE.sub(lambda m: m[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Place:
     """A place in a file; lines and columns count characters from 1, as editors do."""
 
@@ -61,7 +62,7 @@ class Place:
         return ":".join(parts)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Problem:
     """One thing that is wrong, in words, and where."""
 

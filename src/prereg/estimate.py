@@ -6,11 +6,11 @@ a row depends on nothing outside it, so blocks and workers change no byte.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import dataclass, field, replace
 from prereg.expression.claims import Claim, LegValues
 from prereg.expression.terms import Facts, Result
 from prereg.parallel import map_blocks

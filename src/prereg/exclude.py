@@ -5,11 +5,11 @@ Numbers that were prepared stay as they are; expressions are compiled again with
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import replace
 from prereg.errors import InputError, Problem
 from prereg.estimate import Block
 from prereg.expression.syntax import parse

@@ -8,8 +8,9 @@ from __future__ import annotations
 import hashlib
 import os
 import subprocess
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from prereg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

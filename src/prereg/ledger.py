@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prereg import documents
+from prereg.dataclass import dataclass
 from prereg.errors import IntegrityError, Place, Problem
 from prereg.sealed import Layout
 

@@ -6,7 +6,6 @@ import hashlib
 import platform
 import subprocess
 import sys
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
@@ -15,6 +14,7 @@ import numpy as np
 
 import prereg
 from prereg import canonical, collect, formats, manifest, registration
+from prereg.dataclass import dataclass
 from prereg.differences import Change, changes
 from prereg.errors import IntegrityError, Place, Problem
 from prereg.metrics import KINDS

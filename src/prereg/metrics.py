@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal
 
+from prereg.dataclass import dataclass
 from prereg.kernels import agreement, calibration, categories, curves, orders, refusal, selective, sums
 from prereg.kernels.panel import Estimates, Kernel, Rows
 

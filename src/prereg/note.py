@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prereg import attempts, formats, registration
 from prereg.amend import prose
+from prereg.dataclass import dataclass
 from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, suggestion
 from prereg.lock import circumstances
 from prereg.resolve.promised import promised

@@ -9,11 +9,11 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import tempfile
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from prereg import formats
+from prereg.dataclass import dataclass
 from prereg.errors import InputError, MissingError, Place, PreregError, Problem
 from prereg.git import Git, blob, checkout
 

@@ -7,10 +7,10 @@ A condition uses held(id), failed(id), falsified(id) and surprise(id), of which 
 from __future__ import annotations
 
 import itertools
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from prereg.dataclass import dataclass
 from prereg.errors import suggestion
 from prereg.expression import syntax
 from prereg.expression.syntax import ExpressionError

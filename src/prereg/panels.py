@@ -6,13 +6,13 @@ A panel is what metrics and resampling see.  With `units: separate` every arm ha
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import dataclass, field
 from prereg.errors import InputError, MissingError, Problem
 from prereg.expression.rows import NUMBER, TEXT, Cells
 from prereg.numerals import shown

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import functools
 import itertools
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 from typing import Protocol as Interface
 
 import numpy as np
 
+from prereg.dataclass import dataclass, field
 from prereg.expression.rows import NUMBER, Cells
 from prereg.thresholds import by_unit
 

@@ -7,7 +7,6 @@ and number of legs. Outcomes are never read; what they would have to tell is ass
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prereg import intervals, judge
+from prereg.dataclass import asdict, dataclass, replace
 from prereg.detectable import WANTED, Design, Shape, detectable, least_plus, least_successes
 from prereg.errors import Problem
 from prereg.expression.claims import Branch, Fold, Leg, Opposite
@@ -43,7 +43,7 @@ _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _CORRELATION = re.compile(rf"\b({'|'.join(PAIRED)})\(")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Row:
     """What one leg of a prediction could detect; `effect` is the distance of the truth from the bar."""
 
@@ -61,7 +61,7 @@ class Row:
 
     def to_tree(self) -> dict[str, Any]:
         """Plain JSON values."""
-        return {name: getattr(self, name) for name in self.__slots__}
+        return asdict(self)
 
 
 def powers(prepared: Prepared) -> list[Row]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import dataclass, field
 from prereg.expression.rows import TEXT, TRUTH, Cells
 from prereg.kernels.categories import Categories
 from prereg.metrics import Kernel, Rows

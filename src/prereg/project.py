@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import glob
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
+from prereg.dataclass import dataclass
 from prereg.errors import InputError, MissingError, Place, Problem, suggestion
 from prereg.numerals import shown
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prereg import judge
+from prereg.dataclass import dataclass
 from prereg.expression import claims as compiled
 from prereg.values import REASONS
 

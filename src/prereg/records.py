@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prereg.dataclass import dataclass
 from prereg.errors import Place, Problem
 from prereg.expression.rows import TEXT, Cells
 

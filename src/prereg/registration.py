@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prereg import documents
+from prereg.dataclass import dataclass
 from prereg.errors import IntegrityError, MissingError, Place, Problem, suggestion
 from prereg.numerals import shown
 from prereg.sealed import Layout

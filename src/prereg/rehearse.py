@@ -12,7 +12,6 @@ import contextlib
 import re
 import secrets
 from collections import Counter
-from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
@@ -21,6 +20,7 @@ import numpy as np
 from prereg import canonical, documents, formats
 from prereg import check as checks
 from prereg.analysis import analyse, compute
+from prereg.dataclass import dataclass, replace
 from prereg.draws import Stream
 from prereg.errors import InputError, MissingError, Place, PreregError, Problem, listed, suggestion
 from prereg.expression import rows

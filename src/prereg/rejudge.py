@@ -9,13 +9,13 @@ lean, how many policies a fold ran over, where one of two nested folds ends.  Th
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prereg import intervals, judge, ledger
+from prereg.dataclass import dataclass, field
 from prereg.expression import syntax
 from prereg.expression.claims import support_condition
 from prereg.expression.syntax import ExpressionError

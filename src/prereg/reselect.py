@@ -7,11 +7,11 @@ The sums for all thresholds of an arm come together, as whole numbers; a resampl
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import dataclass
 from prereg.kernels.panel import Estimates, estimates, ratio
 from prereg.thresholds import Steps, by_unit
 

@@ -9,7 +9,6 @@ reproduced, never replaced; (9) results are written, the ledger last; (10) the a
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from prereg import (
@@ -29,6 +28,7 @@ from prereg import (
 )
 from prereg.analysis import Analysis, analyse, compute
 from prereg.check import judgeable
+from prereg.dataclass import dataclass, replace
 from prereg.differences import changes
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
 from prereg.lock import circumstances, known_parts, resolved_of

@@ -6,10 +6,10 @@ byte is seen; nothing else hangs on it.  A file must be exactly what this versio
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from prereg import canonical, formats
+from prereg.dataclass import dataclass
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
 
 if TYPE_CHECKING:

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from prereg import attempts, ledger, registration
+from prereg.dataclass import dataclass, field
 from prereg.errors import MissingError, PreregError
 
 if TYPE_CHECKING:

@@ -10,7 +10,6 @@ order fixed beforehand.  Whole numbers decide: supports, errors, and per support
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -18,6 +17,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from prereg.dataclass import dataclass
 from prereg.intervals import binomial_lower_tail, lower_tail_at_most, support_floor
 
 if TYPE_CHECKING:

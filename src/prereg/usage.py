@@ -7,9 +7,9 @@ that is negated holds truth values.  Rehearsals draw from what is found here.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from prereg.dataclass import dataclass, field
 from prereg.expression import syntax
 from prereg.expression.syntax import ExpressionError
 from prereg.metrics import KINDS

@@ -8,10 +8,11 @@ sample, the other rows are resamples, NaN is undefined; truth is 1, 0 or NaN (Kl
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from decimal import Decimal
 
 import numpy as np
+
+from prereg.dataclass import dataclass, field
 
 Key = tuple[str, ...]
 

@@ -30,7 +30,6 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import tempfile
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -49,6 +48,7 @@ from prereg import (
     run,
 )
 from prereg.check import legs_below
+from prereg.dataclass import dataclass, field
 from prereg.differences import changes
 from prereg.errors import IntegrityError, MissingError, Place, PreregError, Problem
 from prereg.git import checkout

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import yaml
 
+from prereg.dataclass import dataclass, field
 from prereg.document import Document, Node, Source, Steps, Tree
 from prereg.errors import InputError, Problem
 from prereg.numerals import exact_float, exact_integer, shown
@@ -63,7 +63,7 @@ class _StopError(Exception):
     """Nothing sensible can be read beyond this point; the problems found so far are told."""
 
 
-@dataclass(slots=True)
+@dataclass
 class _Frame:
     """One open collection."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prereg.cli import output
 from prereg.cli.options import Json, Root  # noqa: TC001 - typer reads them at run time
 from prereg.cli.sheet import Table, Text, sheet
+from prereg.dataclass import asdict
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,11 +7,11 @@ vector into one leg per policy, undefined ones included.  What is left at the to
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import dataclass, field, replace
 from prereg.expression import ranges, syntax
 from prereg.expression.policies import REDUCE, Compiler, group_by
 from prereg.expression.terms import (

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from prereg.dataclass import dataclass, field
 from prereg.expression import ranges, syntax
 from prereg.expression.terms import NUMBER
 

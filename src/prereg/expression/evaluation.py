@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import replace
 from prereg.expression.reductions import paired_reason
 from prereg.expression.terms import Facts, Frame, Result, merge_facts, no_facts
 from prereg.values import CODE

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from prereg.dataclass import dataclass
 from prereg.expression import syntax
 from prereg.expression.ranges import INF
 
@@ -11,7 +10,7 @@ _TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
 _NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Span:
     """What a quantity is bound to: its ends, and whether each end itself is left out."""
 

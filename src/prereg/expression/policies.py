@@ -7,11 +7,11 @@ the characters they stand at; a broken piece is silent afterwards, so that each 
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import dataclass, field, replace
 from prereg.errors import listed, suggestion
 from prereg.expression import ranges, syntax
 from prereg.expression.evaluation import (

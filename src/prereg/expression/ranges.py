@@ -7,12 +7,13 @@ be wider than what can be reached, never narrower.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+
+from prereg.dataclass import dataclass
 
 INF = math.inf
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Range:
     """All values from `low` to `high`, both included."""
 

@@ -8,12 +8,12 @@ last bit of a sum.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prereg import intervals, ranks
+from prereg.dataclass import dataclass
 from prereg.expression import ranges
 from prereg.expression.ranges import Range
 from prereg.values import CODE, kleene_all, kleene_any, rounded

@@ -7,11 +7,11 @@ decides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from prereg.dataclass import dataclass, field
 from prereg.errors import listed, suggestion
 from prereg.expression import syntax
 from prereg.expression.syntax import ExpressionError
@@ -24,7 +24,7 @@ TRUTH, NUMBER, BINARY, TEXT, BROKEN = "truth", "number", "binary", "text", "brok
 _SPOKEN = {TRUTH: "a truth value", NUMBER: "a number", BINARY: "a number", TEXT: "a text"}
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Cells:
     """The cells of one column or expression.
 

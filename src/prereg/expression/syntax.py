@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import functools
 import re
-from dataclasses import dataclass
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+from prereg.dataclass import dataclass
 from prereg.expression.tables import parser
 from prereg.numerals import exact_float
 
@@ -30,7 +30,7 @@ class ExpressionError(Exception):
         self.end = start + 1 if end is None else end
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Node:
     """A piece of an expression; `start` and `end` are offsets into its text."""
 
@@ -38,40 +38,40 @@ class Node:
     end: int
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Number(Node):
     """A decimal, exactly as written."""
 
     value: Decimal
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Text(Node):
     """A quoted text."""
 
     value: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Bool(Node):
     """`true` or `false`."""
 
     value: bool
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Support(Node):
     """`support`: the share of resamples in which the whole claim is true."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Name(Node):
     """A column, metric, factor or attribute."""
 
     name: str
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Call(Node):
     """`function(arguments, over=factors)`."""
 
@@ -80,7 +80,7 @@ class Call(Node):
     over: tuple[str, ...] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Selector:
     """One condition of a selection: `factor op values`, or a bare value (factor None)."""
 
@@ -91,7 +91,7 @@ class Selector:
     values: tuple[str | Decimal, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Selection(Node):
     """`metric[selectors]`."""
 
@@ -99,21 +99,21 @@ class Selection(Node):
     selectors: tuple[Selector, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Listing(Node):
     """`[a, b]`."""
 
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Minus(Node):
     """`-x`."""
 
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Arithmetic(Node):
     """`left op right` with op one of + - * / **."""
 
@@ -122,7 +122,7 @@ class Arithmetic(Node):
     right: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Chain(Node):
     """`a < b <= c`: the conjunction of its links."""
 
@@ -130,7 +130,7 @@ class Chain(Node):
     ops: tuple[str, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Within(Node):
     """`x within [low, high]`: x >= low and x <= high."""
 
@@ -139,7 +139,7 @@ class Within(Node):
     high: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Member(Node):
     """`x in [a, b]`."""
 
@@ -147,14 +147,14 @@ class Member(Node):
     items: tuple[Node, ...]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Negation(Node):
     """`not x`."""
 
     operand: Node
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Junction(Node):
     """`a and b and c`, or with `or`."""
 

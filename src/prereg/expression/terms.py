@@ -6,11 +6,11 @@ A term knows its kind, the policies it speaks of (axes), the range it can lie in
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
+from prereg.dataclass import dataclass, replace
 from prereg.expression.ranges import ANY, Range
 from prereg.values import CODE, SCALAR, Axes, positions, take
 

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import replace
 from prereg.judge.evidence import Evidence, by_support, half_defined, judge_leg, support_of
 from prereg.judge.finding import VERDICTS, Finding
 from prereg.judge.levels import divisions

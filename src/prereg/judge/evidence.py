@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 
 from prereg import intervals
+from prereg.dataclass import dataclass
 from prereg.judge.finding import VERDICTS, Finding, Interval
 from prereg.judge.nodes import Elementary, Leg, OneRate, Truths, TwoRates, compare, values_of
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 Ends = Callable[[Fraction], tuple[float, float]]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Evidence:
     """The evidence a prediction asks for; `share` is the p of `{support: p}`, above one half."""
 

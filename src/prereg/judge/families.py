@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prereg import intervals
+from prereg.dataclass import dataclass
 from prereg.judge.claims import judge_whole, truths_of
 from prereg.judge.evidence import (
     Ends,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 _INTERVAL = Evidence("interval")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Member:
     """One prediction of a family; `node` is None where it was not measured, and it still counts."""
 
@@ -40,7 +40,7 @@ class Member:
     evidence: Evidence = _INTERVAL
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class _Tested:
     """A member's p before correction, the side of 0 it speaks for, and why it can decide nothing."""
 

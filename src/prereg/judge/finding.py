@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from prereg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from prereg.judge.nodes import Count
@@ -17,7 +18,7 @@ Tree: TypeAlias = dict[str, Any]
 VERDICTS: dict[int, Verdict] = {1: "held", 0: "failed", -1: "falsified"}
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class Finding:
     """One verdict with its numbers; `to_tree` gives the fields the ledger shares between claims and legs.
 

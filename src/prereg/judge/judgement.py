@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, TypeAlias
 
 from prereg import intervals
+from prereg.dataclass import dataclass, replace
 from prereg.judge.claims import judge_claim, reason_of, truths_of
 from prereg.judge.evidence import Evidence, half_defined, support_of
 from prereg.judge.families import Member, judge_family
@@ -24,7 +24,7 @@ FAMILIES = ("interval", "exact")
 """The kinds of evidence that have a p to correct."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class SupportFalsifier:
     """A condition on the share of all resamples in which the whole claim is true: `support op bound`."""
 
@@ -33,7 +33,7 @@ class SupportFalsifier:
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class ClaimFalsifier:
     """A claim of its own, judged by the evidence of the prediction; it fires where it is held."""
 
@@ -44,7 +44,7 @@ class ClaimFalsifier:
 Falsifier: TypeAlias = SupportFalsifier | ClaimFalsifier
 
 
-@dataclass(frozen=True, slots=True, eq=False, kw_only=True)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class Question:
     """One prediction with its values filled in.
 
@@ -70,7 +70,7 @@ class Question:
     agree: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Judgement:
     """One verdict of a ledger."""
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from prereg.dataclass import dataclass
 from prereg.judge.nodes import Junction, Leg, Node, Not, Truth
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Division:
     """What alpha is divided by before a leg may be held, and before it may be falsified."""
 

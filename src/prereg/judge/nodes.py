@@ -8,11 +8,12 @@ the maximum and the change of sign, and the same three rules combine verdicts (f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
+
+from prereg.dataclass import dataclass
 
 Floats: TypeAlias = NDArray[np.float64]
 Truths: TypeAlias = NDArray[np.int8]
@@ -20,7 +21,7 @@ Op = Literal["<", "<=", ">", ">=", "==", "!="]
 Count: TypeAlias = int | Sequence[int] | None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class OneRate:
     """The units behind a rate that is compared with a constant.
 
@@ -32,7 +33,7 @@ class OneRate:
     flipped: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TwoRates:
     """The units behind two rates over the same units: where left is above right, where it is below."""
 
@@ -41,7 +42,7 @@ class TwoRates:
     units: int
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Leg:
     """An elementary comparison of two reals, with their difference d = left - right as written.
 
@@ -64,7 +65,7 @@ class Leg:
     two_sided: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Truth:
     """An elementary statement without a difference: `defined(x)`, `argmin(x) == argmax(y)`, a factor.
 
@@ -80,7 +81,7 @@ class Truth:
     unpaired: bool = False
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Junction:
     """`and` or `or` over its children; `all`, `any`, chains and `within` are built as these.
 
@@ -92,7 +93,7 @@ class Junction:
     text: str
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Not:
     """`not` of its child."""
 

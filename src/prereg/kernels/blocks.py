@@ -9,12 +9,13 @@ through.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
 import numpy.typing as npt
+
+from prereg.dataclass import dataclass
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -12,13 +12,13 @@ integers.
 from __future__ import annotations
 
 import functools
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from prereg.dataclass import dataclass
 from prereg.kernels.panel import Estimates, Panel, estimates
 from prereg.kernels.whole import Whole
 

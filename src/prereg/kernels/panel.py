@@ -7,12 +7,12 @@ often each unit was drawn; row 0 is the observed sample: one code path computes 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
+from prereg.dataclass import dataclass, field
 from prereg.kernels.whole import Whole
 
 if TYPE_CHECKING:

@@ -8,12 +8,12 @@ only roundings.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 
+from prereg.dataclass import dataclass
 from prereg.kernels.panel import Estimates, Panel, estimates, ratio
 from prereg.kernels.whole import Whole, largest_total, narrow
 

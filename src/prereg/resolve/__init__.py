@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from prereg.dataclass import replace
 from prereg.errors import file_order
 from prereg.plan import Plan
 from prereg.resolve.claims import resolve_claims, resolve_exclude, resolve_outcomes

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import dataclass
 from prereg.errors import InputError, listed, suggestion
 from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells, Compiler
 from prereg.expression.syntax import RESERVED

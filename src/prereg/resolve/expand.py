@@ -8,9 +8,9 @@ from __future__ import annotations
 import itertools
 import math
 import re
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from prereg.dataclass import dataclass
 from prereg.errors import suggestion
 from prereg.expression import syntax
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from prereg import reselect
+from prereg.dataclass import dataclass, field, replace
 from prereg.errors import suggestion
 from prereg.expression import policies as language
 from prereg.expression import ranges, syntax

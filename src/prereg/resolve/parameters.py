@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import math
 import re
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prereg.dataclass import dataclass, field
 from prereg.errors import suggestion
 from prereg.expression.rows import BINARY, NUMBER, TRUTH, Compiler, Rows
 from prereg.expression.syntax import Bool, Call, ExpressionError, Name, Node

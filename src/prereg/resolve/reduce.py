@@ -5,11 +5,11 @@ Reduced are the columns, before policies are formed: what a gate withdraws is th
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from prereg.dataclass import replace
 from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.panels import Layout, Panel, RowTable
 

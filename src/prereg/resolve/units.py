@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NoReturn
 
 import numpy as np
 
 from prereg import draws, split
+from prereg.dataclass import dataclass
 from prereg.errors import InputError, PreregError, Problem, listed, suggestion
 from prereg.expression.rows import TEXT, TRUTH, Cells
 from prereg.panels import Layout, Panel, RowTable, SeveralValuesError, lay_out

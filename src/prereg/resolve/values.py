@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from prereg.dataclass import dataclass, field, replace
 from prereg.expression import policies as language
 from prereg.expression import syntax
 from prereg.expression.environment import Environment, Metric
