@@ -60,15 +60,24 @@ def main():
     parser.add_argument("--rounds", type=int, default=11, help="alternations of the two sides")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        folder = Path(name)
-        shutil.copytree(PROTOCOLS, folder, dirs_exist_ok=True)
+        folder, kept = Path(name) / "now", Path(name) / "kept"
+        shutil.copytree(PROTOCOLS, folder)
         (folder / "read.py").write_text(READ)
         (folder / "empty.py").write_text(EMPTY)
         environment = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
-        environment["PYTHONPYCACHEPREFIX"] = str(folder / "bytecode")
+        environment["PYTHONPYCACHEPREFIX"] = str(Path(name) / "bytecode")
         python = [sys.executable]
         prereg = [*python, "-m", "prereg"]
         spent([*prereg, "lock", f"{STUDY}.yaml"], folder, environment)
+        spent([*prereg, "run", STUDY], folder, environment)
+        folder.rename(kept)
+
+        def once(command):
+            # from the state after one run: every run adds an attempt, which later ones read
+            shutil.rmtree(folder, ignore_errors=True)
+            shutil.copytree(kept, folder)
+            return spent(command, folder, environment)
+
         pairs = [
             (f"run {STUDY}", [*prereg, "run", STUDY], "imports and csv", [*python, "read.py"], 2.0),
             ("--help", [*prereg, "--help"], "empty command", [*python, "empty.py", "--help"], 2.0),
@@ -77,11 +86,8 @@ def main():
         met = True
         for told, ours, against, floor, target in pairs:
             for command in (ours, floor):
-                spent(command, folder, environment)
-            times = [
-                (spent(ours, folder, environment), spent(floor, folder, environment))
-                for _ in range(options.rounds)
-            ]
+                once(command)
+            times = [(once(ours), once(floor)) for _ in range(options.rounds)]
             mine, other = (statistics.median(side) for side in zip(*times, strict=True))
             ratio = mine / other
             met &= ratio <= target

@@ -6,7 +6,7 @@ import pytest
 
 from broken_projects import command
 from ci_project import PROTOCOL, RECORDS
-from prereg.cli import render
+from prereg.cli import render_ledger, render_registration
 from prereg.cli.policies import _meant
 from prereg.schema import schema_of
 
@@ -73,10 +73,10 @@ def test_legs_of_what_was_held_are_shown_when_asked_for(legs):
 def test_legs_are_bounded_and_falsified_ones_come_first():
     some = [leg("held", 0), leg("failed", 1, reason="short")] * 12 + [leg("falsified", 2)]
     entry = {"id": "p", "verdict": "falsified", "reason": None, "legs": some}
-    ((table, left),) = render.leg_tables([entry])
+    ((table, left),) = render_ledger.leg_tables([entry])
     assert [row[1] for row in texts(table)] == ["falsified"] + ["failed (short)"] * 9
     assert left == 15
-    ((table, left),) = render.leg_tables([{**entry, "legs": some * 5}], every=True)
+    ((table, left),) = render_ledger.leg_tables([{**entry, "legs": some * 5}], every=True)
     assert (len(table.rows), left) == (100, 25)
 
 
@@ -86,7 +86,7 @@ def test_a_leg_shows_what_the_ledger_holds():
     )
     two = leg("failed", 1, reason="undefined", undefined_because="vacuous", n=0)
     entry = {"id": "p", "verdict": "failed", "reason": "undefined", "legs": [one, two]}
-    ((table, _),) = render.leg_tables([entry], every=True)
+    ((table, _),) = render_ledger.leg_tables([entry], every=True)
     assert [name.strip() for name, _ in table.columns] == [
         *("leg", "verdict", "left", "right", "d", "interval", "corrected", "n", "undefined")
     ]
@@ -98,7 +98,7 @@ def test_a_leg_shows_what_the_ledger_holds():
 @pytest.mark.parametrize("reason", ["not_applicable", "not_measured"])
 def test_legs_do_not_explain_what_was_not_judged_by_them(reason):
     entry = {"id": "p", "verdict": "failed", "reason": reason, "legs": [leg("held", 0)]}
-    assert render.leg_tables([entry]) == []
+    assert render_ledger.leg_tables([entry]) == []
 
 
 # Records to come
@@ -123,13 +123,13 @@ def test_records_that_are_here_existed(legs, tmp_path):
 def test_a_collectors_files_are_no_records_and_only_a_few_are_listed():
     files = [{"path": f"{i}.p", "rows": 0, "sha256": "0" * 64} for i in range(12)]
     data = {"prospective": True, "collector": {}, "files": files}
-    assert render._when_made(data) == "records are made by the run"
-    lines = render._file_lines(data)
+    assert render_registration._when_made(data) == "records are made by the run"
+    lines = render_registration._file_lines(data)
     assert lines[0] == "source   0.p  sha256 000000000000…"
     assert len(lines) == 6
     assert lines[-1].strip() == "… 7 more files"
-    assert len(render._file_lines({"prospective": False, "files": files[:10]})) == 10
-    assert "  0 rows  " in render._file_lines({"prospective": False, "files": files[:10]})[0]
+    assert len(render_registration._file_lines({"prospective": False, "files": files[:10]})) == 10
+    assert "  0 rows  " in render_registration._file_lines({"prospective": False, "files": files[:10]})[0]
 
 
 # What was meant

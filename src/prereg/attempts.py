@@ -27,7 +27,8 @@ FILE = Layout(FORMAT, "attempt", content="start", around="end")
 WITNESS = Layout("prereg-witness/1", "witness")
 
 
-def _now() -> str:
+def now() -> str:
+    """The time of day, in UTC to the second, as files write it."""
     return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
@@ -55,7 +56,7 @@ class Attempt:
 
     def finish(self, outcome: str, **more: Any) -> None:
         """Complete the file: what came of the attempt."""
-        self.end = {"time": _now(), "outcome": outcome, **more}
+        self.end = {"time": now(), "outcome": outcome, **more}
         formats.write_atomic(self.path, self.to_bytes())
 
 
@@ -167,7 +168,7 @@ def begin(project: Project, registered: Registration, kind: str, envelope: dict[
         "registration": registered.digest,
         "registration_sha256": registered.sha256,
         "kind": kind,
-        "time": _now(),
+        "time": now(),
         "nonce": secrets.token_hex(4),
         "after": sorted(known - seen),
         **{key: value for key, value in envelope.items() if key != "time"},

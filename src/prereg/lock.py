@@ -6,14 +6,13 @@ import hashlib
 import platform
 import subprocess
 import sys
-from datetime import UTC, datetime
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 import prereg
-from prereg import canonical, collect, formats, manifest, registration
+from prereg import attempts, canonical, collect, formats, manifest, registration
 from prereg.dataclass import dataclass
 from prereg.differences import Change, changes
 from prereg.errors import IntegrityError, Place, Problem
@@ -207,7 +206,7 @@ def sources() -> str:
 def circumstances(root: Path) -> dict[str, Any]:
     """Who, when and with what: nothing of it is hashed."""
     return {
-        "time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "time": attempts.now(),
         "prereg": prereg.__version__,
         "python": platform.python_version(),
         "numpy": np.__version__,

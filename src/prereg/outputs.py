@@ -7,20 +7,10 @@ from typing import Any, Literal, NotRequired
 from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from prereg.documents import (  # noqa: TC001 - pydantic reads them at run time
-    Amends,
-    BrokenDraws,
-    Count,
-    Counts,
-    Digest,
-    DrawnColumn,
-    LedgerAmends,
-    LedgerContent,
-    RegistrationContent,
-    Rehearsed,
-    TouchingChange,
-    Verdict,
-)
+from prereg.documents.common import Count, Counts, Digest, TouchingChange, Verdict  # noqa: TC001 - pydantic reads them
+from prereg.documents.ledger import LedgerAmends, LedgerContent  # noqa: TC001 - likewise
+from prereg.documents.registration import Amends, RegistrationContent  # noqa: TC001 - likewise
+from prereg.documents.rehearsals import BrokenDraws, DrawnColumn, Rehearsed  # noqa: TC001 - likewise
 
 
 class Problem(TypedDict):

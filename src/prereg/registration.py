@@ -77,8 +77,6 @@ def read(path: Path, name: str) -> Registration:
     documents.check("registration", {"content": content, "envelope": envelope}, name)
     if not content["data"]["files"] and "base" not in content["data"]:
         raise IntegrityError(Problem("no record file is registered, and none is promised", place))
-    if not content["data"]["files"] and "base" not in content["data"]:
-        raise IntegrityError(Problem("no record file is registered, and none is promised", place))
     registration = Registration(content, envelope, found, name)
     if path.stem != registration.short or path.parent.name != registration.id:
         raise IntegrityError(

@@ -12,12 +12,11 @@ import contextlib
 import re
 import secrets
 from collections import Counter
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from prereg import canonical, documents, formats
+from prereg import attempts, canonical, documents, formats
 from prereg import check as checks
 from prereg.analysis import analyse, compute
 from prereg.dataclass import dataclass, replace
@@ -363,7 +362,7 @@ def rehearse(
 
 
 def _finish(file: Path, start: dict[str, Any], end: dict[str, Any]) -> dict[str, Any]:
-    end = {"time": datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ"), **end}
+    end = {"time": attempts.now(), **end}
     formats.write_atomic(file, FILE.to_bytes(start, end))
     return end
 

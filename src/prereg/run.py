@@ -95,11 +95,12 @@ def run(
     notes = drift(project, registered)
     known_parts(registered)
     notes += _gaps(project, registered)
-    attempt = attempts.begin(project, registered, "run", circumstances(project.root))
+    around = circumstances(project.root)
+    attempt = attempts.begin(project, registered, "run", around)
     try:
         analysis, content, tables = _execute(project, registered, jobs, stage, tick)
         folder = project.results(registered.id) / registered.short
-        reproduced = results.write(project, folder, content, tables, circumstances(project.root))
+        reproduced = results.write(project, folder, content, tables, {**around, "time": attempts.now()})
     except PreregError as error:
         try:
             attempt.finish("refused", exit_code=error.exit_code, message=str(error)[:2000])

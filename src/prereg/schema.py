@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from prereg.documents import SHAPES, file_schema
+from prereg.documents import SHAPES
+from prereg.documents.schema import file_schema
 from prereg.errors import InputError, listed, suggestion
 from prereg.metrics import KINDS, Kind, Parameter
 from prereg.numerals import shown

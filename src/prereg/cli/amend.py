@@ -28,7 +28,7 @@ def command(
     """Register a changed protocol: with its parent, the reason, what changed and what was seen."""
     from prereg.amend import amend as stage
     from prereg.check import check
-    from prereg.cli.render import amendment_lines
+    from prereg.cli.lines import amendment_lines
     from prereg.project import Project
 
     project = Project.at(root)

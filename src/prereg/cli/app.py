@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from prereg.cli import amend, diff, note, output, rehearse, schema, stamp, status, verify
+from prereg.cli import amend, diff, note, output, rehearse, schema, show, stamp, status, verify
 from prereg.cli.options import Json, ProtocolFile, Root  # noqa: TC001 - typer reads them at run time
 from prereg.cli.sheet import sheet
 
@@ -242,12 +242,12 @@ def run(
                 "outcome": "reproduced" if outcome.reproduced else "written",
                 "notes": list(outcome.notes),
                 "fell_short": fell,
-                "noted": _noted(project, one.id),
+                "noted": show.noted(project, one.id),
                 "content": outcome.content,
             }
         )
         if not json:
-            _draw(project, one, outcome.content)
+            show.draw(project, one, outcome.content)
             for note in outcome.notes:
                 output.say(f"note: {note}")
             output.say(f"reproduced: {name} came out the same" if outcome.reproduced else f"written: {name}")
@@ -279,163 +279,7 @@ def _progress(name: str) -> Any:
     return progress(name, quiet=_State.json)
 
 
-def _noted(project: Any, name: str) -> list[dict[str, Any]]:
-    from prereg.note import read_all
-
-    return [note.to_tree() for note in read_all(project, name)]
-
-
-def _draw(project: Any, registered: Any, content: dict[str, Any], *, legs: bool = False) -> None:
-    from prereg.cli import render
-    from prereg.cli.written import table_text
-
-    protocol = registered.content["protocol"]
-    stored = {
-        "time": registered.envelope.get("time", ""),
-        "arm": protocol["data"]["arm"][0],
-        "degenerate": protocol["policies"]["degenerate"],
-        "metrics": protocol["metrics"],
-        "exclude": protocol["policies"].get("exclude"),
-        "outcomes": protocol.get("outcomes"),
-        "level": (protocol["resampling"] or {}).get("level", 0.95),
-        "amends": registered.content.get("amends"),
-        "noted": _noted(project, registered.id),
-    }
-    folder = project.results(registered.id) / registered.short
-    text = table_text(project, folder, "policies.csv", content)
-    render.show_ledger(sheet(), content, protocol["title"], text, stored, legs=legs)
-
-
-def _together(**given: bool) -> None:
-    """Refuse options of `show` that ask for different things."""
-    asked = [f"--{name}" for name, said in given.items() if said]
-    if len(asked) > 1:
-        raise typer.BadParameter(f"{' and '.join(asked)} ask for different things; give one of them")
-
-
-@app.command()
-def show(
-    what: Annotated[
-        str, typer.Argument(help="An id, or the file of a registration or ledger.", metavar="ID|FILE")
-    ],
-    policy: Annotated[
-        str | None, typer.Option("--policy", help="Every metric of the policies with this name or value.")
-    ] = None,
-    registration: Annotated[
-        bool, typer.Option("--registration", help="The registration, even where there is a ledger.")
-    ] = False,
-    legs: Annotated[
-        bool, typer.Option("--legs", help="The comparisons of every compound claim, held ones too.")
-    ] = False,
-    root: Root = Path(),
-    json: Json = False,
-) -> int:
-    """Print a registration or a ledger so that a reader understands it in ten seconds."""
-    from prereg import ledger as ledgers
-    from prereg import registration as registrations
-    from prereg.cli import render
-
-    _together(policy=policy is not None, registration=registration, legs=legs)
-    project = _project(root)
-    path = Path(what)
-    if path.suffix == ".json" or "/" in what:
-        if policy is not None:
-            raise typer.BadParameter("--policy takes an id, not a file")
-        return _show_file(project, path, json, legs=legs)
-    registered = registrations.current(project, what)
-    folder = project.results(registered.id) / registered.short
-    if policy is not None:
-        from prereg.cli.policies import show_policy
-
-        return show_policy(project, folder, policy, json=json)
-    if legs and not (folder / "ledger.json").exists():
-        from prereg.errors import MissingError
-
-        raise MissingError(
-            f"{project.name_of(folder / 'ledger.json')}: no such file; run the registration first"
-        )
-    if registration or not (folder / "ledger.json").exists():
-        if json:
-            output.emit(
-                {
-                    "command": "show",
-                    "exit_code": 0,
-                    "kind": "registration",
-                    "digest": registered.digest,
-                    "content": registered.content,
-                    "noted": _noted(project, registered.id),
-                }
-            )
-        else:
-            render.show_registration(sheet(), registered, _noted(project, registered.id))
-        return 0
-    stored = ledgers.read(folder / "ledger.json", project.name_of(folder / "ledger.json"))
-    if json:
-        output.emit(
-            {
-                "command": "show",
-                "exit_code": 0,
-                "kind": "ledger",
-                "digest": stored.digest,
-                "content": stored.content,
-                "noted": _noted(project, str(stored.content["registration"]["id"])),
-            }
-        )
-    else:
-        _draw(project, registered, stored.content, legs=legs)
-    return 0
-
-
-def _show_file(project: Any, path: Path, json: bool, *, legs: bool) -> int:
-    from prereg import formats
-    from prereg import ledger as ledgers
-    from prereg import registration as registrations
-    from prereg.cli import render
-
-    name = project.name_of(path)
-    tree = formats.read_json(path, name)
-    kind = str(tree.get("format", "")).partition("/")[0] if isinstance(tree, dict) else ""
-    if kind == "prereg-ledger":
-        stored = ledgers.read(path, name)
-        if json:
-            output.emit(
-                {
-                    "command": "show",
-                    "exit_code": 0,
-                    "kind": "ledger",
-                    "digest": stored.digest,
-                    "content": stored.content,
-                    "noted": _noted(project, str(stored.content["registration"]["id"])),
-                }
-            )
-            return 0
-        bound = stored.content["registration"]
-        registered = next(
-            (r for r in registrations.of_id(project, str(bound["id"])) if r.digest == bound["digest"]), None
-        )
-        if registered is None:
-            from prereg.errors import IntegrityError, Place, Problem
-
-            raise IntegrityError(Problem("its registration is not here", Place(name)))
-        _draw(project, registered, stored.content, legs=legs)
-        return 0
-    registered = registrations.read(path.resolve(), name)
-    if json:
-        output.emit(
-            {
-                "command": "show",
-                "exit_code": 0,
-                "kind": "registration",
-                "digest": registered.digest,
-                "content": registered.content,
-                "noted": _noted(project, registered.id),
-            }
-        )
-    else:
-        render.show_registration(sheet(), registered, _noted(project, registered.id))
-    return 0
-
-
+app.command("show")(show.command)
 app.command("diff")(diff.command)
 app.command("amend")(amend.command)
 app.command("note")(note.command)

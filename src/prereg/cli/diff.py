@@ -129,7 +129,7 @@ _COLOUR = {"held": "green", "failed": "yellow", "falsified": "red"}
 
 def show(tree: Tree) -> None:
     """The difference for a reader: what matters first."""
-    from prereg.cli.render import note_lines
+    from prereg.cli.lines import note_lines
     from prereg.cli.reports import LEVELS, place, summary
 
     out = sheet()

@@ -6,7 +6,7 @@ import re
 from typing import TYPE_CHECKING, Any
 from xml.etree import ElementTree as ET
 
-from prereg.cli.render import short
+from prereg.cli.render_ledger import short
 from prereg.errors import one_line
 
 if TYPE_CHECKING:

@@ -1,29 +1,17 @@
-"""Registrations and ledgers drawn for a reader: surprises first, reasons always, nothing hidden."""
+"""Ledgers drawn for a reader: surprises first, reasons always, nothing hidden."""
 
 from __future__ import annotations
 
-import csv
-import io
-import re
 from typing import TYPE_CHECKING, Any
 
+from prereg.cli.lines import NOT_PROVEN, amendment_lines, show_notes
+from prereg.cli.policy_tables import show_policies
 from prereg.cli.sheet import Table, Text
-from prereg.differences import ABSENT, Change
 
 if TYPE_CHECKING:
     from prereg.cli.sheet import Sheet
-    from prereg.registration import Registration
 
-NOT_PROVEN = (
-    "that no other plan was registered elsewhere and dropped; "
-    "that the records were not known when this was locked; "
-    "anything about units, arms or metrics other than those registered"
-)
-TIES = re.compile(r" \(ties: \w+\)$")
-MOST_TIES = 40
 MOST_EXCLUDED = 20
-MOST_FILES = 10
-FIRST_FILES = 5
 MOST_LEGS = 10
 MOST_LEGS_ASKED = 100
 _NOT_BY_LEGS = ("not_applicable", "not_measured")
@@ -208,30 +196,6 @@ def _excluded(sheet: Sheet, content: dict[str, Any], stored: dict[str, Any]) -> 
         sheet.print(Text(f"  and {len(out) - MOST_EXCLUDED} more in policies.csv"))
 
 
-def degenerate_table(policies: str, arm: str, names: tuple[str, ...]) -> Table | None:
-    """The degenerate policies, ⊥ for what they leave undefined; None where there are none."""
-    rows = [r for r in csv.DictReader(io.StringIO(policies)) if r.get(arm) in names]
-    if not rows:
-        return None
-    metrics = list(dict.fromkeys(r["metric"] for r in rows))
-    table = Table("Degenerate policies (⊥: undefined, never 0 and never 1)")
-    table.add_column("policy")
-    for metric in metrics:
-        table.add_column(metric, right=True)
-    for policy in dict.fromkeys(r["policy"] for r in rows):
-        cells = {r["metric"]: (r["value"] or f"⊥ {r['reason']}") for r in rows if r["policy"] == policy}
-        table.add_row(policy, *[_shown(cells.get(m, "")) for m in metrics])
-    return table
-
-
-def _shown(cell: str) -> str:
-    try:
-        value = float(cell)
-    except ValueError:
-        return cell
-    return f"{value:.3f}"
-
-
 def show_ledger(
     sheet: Sheet,
     content: dict[str, Any],
@@ -275,12 +239,10 @@ def show_ledger(
     _excluded(sheet, content, stored)
     _reports(sheet, content)
     if policies is not None:
-        _wilson(sheet, policies, stored)
-        _ties(sheet, policies)
-        _degenerate(sheet, policies, stored)
+        show_policies(sheet, policies, stored)
     _explain(sheet, every)
     _deviations(sheet, content, stored.get("amends"))
-    _notes(sheet, stored.get("noted", []))
+    show_notes(sheet, stored.get("noted", []))
     _caution(sheet, content, stored)
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
@@ -308,89 +270,6 @@ def _verdict_words(entry: dict[str, Any]) -> str:
     return f"{entry['verdict']} ({entry['reason']})" if entry["reason"] else str(entry["verdict"])
 
 
-def amendment_lines(amends: dict[str, Any], *, short: bool = False) -> list[str]:
-    """An amendment in lines: what it amends, why, what changed, what it touches, what had been seen.
-
-    `short` leaves out what a ledger tells prediction by prediction.
-    """
-    out = [f"amends   {amends['digest'][:12]}: {' '.join(amends['reason'].split())}"]
-    if not short:
-        out += [f"changed  {_change(change)}" for change in amends["changes"]]
-    for other in amends["supersedes"]:
-        out.append(f"supersedes {other['digest'][:12]}")
-        out += [] if short else [f"changed  {_change(change)}" for change in other["changes"]]
-    if not short:
-        touched = [t["prediction"] for t in amends["touched"]]
-        out.append(f"touches  {', '.join(touched) if touched else 'no verdict'}")
-    seen = amends["seen"]
-    started = "; ".join(
-        f"{a['started']} {a['kind']} started, {a['results']} with results" for a in seen["attempts"]
-    )
-    out.append(f"seen     {seen['state']}" + (f" ({started})" if started else ""))
-    for entry in seen["judged"]:
-        if entry["state"] not in ("results written", "damaged"):
-            continue
-        what = "these records were" if entry["files"] else "other records were"
-        who = f"{entry['id']} {entry['registration'][:12]}"
-        out.append(f"seen     {what} judged before, as {who}; verdict then: {_came_to(entry)}")
-    return out
-
-
-def _came_to(entry: dict[str, Any]) -> str:
-    verdicts, counts = entry["verdicts"], entry["counts"]
-    if verdicts is not None:
-        more = f" and {len(verdicts) - 20} more" if len(verdicts) > 20 else ""
-        return ", ".join(f"{v['prediction']} {v['verdict']}" for v in verdicts[:20]) + more
-    if counts is None:
-        return "not readable"
-    return ", ".join(f"{n} {word}" for word, n in counts.items() if word != "surprises") + " (ledger gone)"
-
-
-def _change(change: dict[str, Any]) -> str:
-    pair = str(Change(change["path"], change.get("before", ABSENT), change.get("after", ABSENT)))
-    return pair if change["direction"] == "changed" else f"{pair} ({change['direction']})"
-
-
-def note_lines(notes: list[dict[str, Any]]) -> list[str]:
-    """Notes in lines, each with its day and the verdicts it names."""
-    out = []
-    for note in notes:
-        about = f" ({', '.join(note['predictions'])})" if note["predictions"] else ""
-        out.append(f"note of {note['time'][:10]}{about}: {' '.join(note['text'].split())}")
-    return out
-
-
-def _notes(sheet: Sheet, notes: list[dict[str, Any]]) -> None:
-    if notes:
-        sheet.print()
-    for line in note_lines(notes):
-        sheet.print(Text(line))
-
-
-def _wilson(sheet: Sheet, policies: str, stored: dict[str, Any]) -> None:
-    """Rates with the interval of Wilson (1927): for readers, it never decides."""
-    names = [m["name"] for m in stored["metrics"] if m["show"] == "wilson"]
-    rows = [r for r in csv.DictReader(io.StringIO(policies)) if r["metric"] in names]
-    if not rows:
-        return
-    from prereg.intervals import wilson  # numpy, which a table without rates need not pay
-
-    level = stored["level"]
-    table = Table(f"Rates, with Wilson intervals at level {level:g}")
-    for name in ("metric", "policy", "rate", "of", "interval"):
-        table.add_column(name)
-    for row in rows:
-        counted = f"{row['numerator']}/{row['denominator']}"
-        interval = "⊥"
-        if row["value"]:
-            low, high = wilson(int(row["numerator"]), int(row["denominator"]), level)
-            interval = f"[{low:.3f}, {high:.3f}]"
-        rate = f"{float(row['value']):.3f}" if row["value"] else f"⊥ {row['reason']}"
-        table.add_row(row["metric"], Text(row["policy"]), rate, counted, interval)
-    sheet.print()
-    sheet.print(table)
-
-
 def _caution(sheet: Sheet, content: dict[str, Any], stored: dict[str, Any]) -> None:
     """What a reader of an interval must know of the metrics behind it."""
     entries = [*content["predictions"]]
@@ -406,34 +285,6 @@ def _caution(sheet: Sheet, content: dict[str, Any], stored: dict[str, Any]) -> N
         kind = KINDS.get(m["kind"])
         if kind is not None and kind.caution:
             sheet.print(Text(f"{m['name']} ({m['kind']}): {kind.caution}"))
-
-
-def _ties(sheet: Sheet, policies: str) -> None:
-    """Values with ties kept and with ties dropped, where there are any."""
-    rows = list(csv.DictReader(io.StringIO(policies)))
-    found = [r for r in rows if TIES.search(r["metric"])]
-    if not found:
-        return
-    known = {(r["metric"], r["policy"]): r for r in rows}
-    pairs = [(known[TIES.sub("", r["metric"]), r["policy"]], r) for r in found]
-    pairs = [(one, other) for one, other in pairs if one["n"] != other["n"]]
-    table = Table("Ties (correctness 1/2): as registered, and the other way")
-    for name in ("metric", "policy", "registered", "n", "other way", "n"):
-        table.add_column(name, right=name not in {"metric", "policy"})
-    for one, other in pairs[:MOST_TIES]:
-        cells = [x for r in (one, other) for x in (_shown(r["value"] or f"⊥ {r['reason']}"), r["n"])]
-        table.add_row(other["metric"], Text(one["policy"]), *cells)
-    sheet.print()
-    sheet.print(table)
-    if len(pairs) > MOST_TIES:
-        sheet.print(Text(f"and {len(pairs) - MOST_TIES} more in policies.csv"))
-
-
-def _degenerate(sheet: Sheet, policies: str, stored: dict[str, Any]) -> None:
-    table = degenerate_table(policies, stored["arm"], tuple(stored["degenerate"]))
-    if table is not None:
-        sheet.print()
-        sheet.print(table)
 
 
 def _reports(sheet: Sheet, content: dict[str, Any]) -> None:
@@ -499,114 +350,3 @@ def _dropped(sheet: Sheet, content: dict[str, Any]) -> None:
         )
     if len(arms) > 20:
         sheet.print(Text(f"and {len(arms) - 20} more arms"))
-
-
-def show_registration(
-    sheet: Sheet, registered: Registration, notes: list[dict[str, Any]] | None = None
-) -> None:
-    """A registration: what is promised, before any result."""
-    protocol = registered.content["protocol"]
-    sheet.print(Text(f"{protocol['id']}: {protocol['title']}", style="bold"))
-    if protocol.get("question"):
-        sheet.print(Text(protocol["question"]))
-    sheet.print(Text(f"registered as {registered.digest}"))
-    sheet.print(
-        Text(
-            f"on {registered.envelope.get('time', '?')} by prereg {registered.envelope.get('prereg', '?')}; "
-            f"{_when_made(registered.content['data'])}"
-        )
-    )
-    sheet.print()
-    for line in _file_lines(registered.content["data"]):
-        sheet.print(Text(line))
-    for factor in registered.content["factors"]:
-        values = factor["values"]
-        shown = ", ".join(values[:8]) + (f" … ({len(values)})" if len(values) > 8 else "")
-        sheet.print(Text(f"factor   {factor['name']}: {shown}"))
-    split = registered.content["split"]
-    if split:
-        units: dict[str, int] = {}
-        for entry in split["counts"]:
-            units[entry["part"]] = units.get(entry["part"], 0) + entry["units"]
-        sheet.print(Text("parts    " + ", ".join(f"{part}: {count} units" for part, count in units.items())))
-    drawn = protocol["resampling"]
-    if drawn:
-        sheet.print(Text(f"resamples {drawn['resamples']}, seed {drawn['seed']}, level {drawn['level']:g}"))
-    sheet.print()
-    metrics = Table("Metrics")
-    for name in ("metric", "kind", "parameters", "among", "part"):
-        metrics.add_column(name)
-    for m in protocol["metrics"]:
-        parameters = ", ".join(f"{k}: {v}" for k, v in m["parameters"].items())
-        metrics.add_row(m["name"], m["kind"], Text(parameters), Text(str(m["among"] or "")), m["part"] or "")
-    sheet.print(metrics)
-    sheet.print()
-    table = Table("Predictions")
-    for name in ("prediction", "claim", "evidence", "falsified if", "expected"):
-        table.add_column(name)
-    for p in protocol["predictions"]:
-        evidence = p["evidence"]
-        kind = evidence["kind"] if evidence["support"] is None else f"support {evidence['support']:g}"
-        table.add_row(
-            p["id"] + _each_of(p),
-            Text(" ".join(p["claim"].split())),
-            kind + (" (gate)" if p.get("gate") else ""),
-            Text(p["falsified_if"] or "the opposite, by the same evidence"),
-            p["anticipate"],
-        )
-    sheet.print(table)
-    _also_registered(sheet, protocol)
-    amends = registered.content.get("amends")
-    if amends is not None:
-        sheet.print()
-        for line in amendment_lines(amends):
-            sheet.print(Text(line))
-    _notes(sheet, notes or [])
-    sheet.print()
-    sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
-
-
-def _when_made(data: dict[str, Any]) -> str:
-    """Whether there were records when the registration was locked."""
-    if data.get("collector") is not None:
-        return "records are made by the run"
-    return "records did not exist when locked" if data.get("prospective") else "records existed when locked"
-
-
-def _file_lines(data: dict[str, Any]) -> list[str]:
-    """The record files, or what a collector starts from; of many the first few."""
-    made = data.get("collector") is not None
-    files = data["files"]
-    shown = files if len(files) <= MOST_FILES else files[:FIRST_FILES]
-    lines = []
-    for entry in shown:
-        rows = "" if made else f"  {entry['rows']} rows"
-        lines.append(
-            f"{'source ' if made else 'records'}  {entry['path']}{rows}  sha256 {entry['sha256'][:12]}…"
-        )
-    if len(shown) < len(files):
-        lines.append(f"         … {len(files) - len(shown)} more files")
-    return lines
-
-
-def _each_of(prediction: dict[str, Any]) -> str:
-    """` for each model, seed` where a prediction stands for several."""
-    names = [pair["name"] for pair in prediction.get("each") or []]
-    return f" for each {', '.join(names)}" if names else ""
-
-
-def _also_registered(sheet: Sheet, protocol: dict[str, Any]) -> None:
-    """What decides beside the predictions: exclusion, variants, outcomes."""
-    lines = []
-    if protocol["policies"].get("exclude"):
-        lines.append(f"excluded where: {' '.join(protocol['policies']['exclude'].split())}")
-    for variant in protocol.get("variants") or []:
-        told = [f"{key} {variant[key]}" for key in ("where", "exclude", "samples") if variant.get(key)]
-        told += [f"another `{item['name']}`" for key in ("metrics", "let") for item in variant.get(key) or []]
-        lines.append(f"variant {variant['name']}: {'; '.join(' '.join(x.split()) for x in told)}")
-    outcomes = protocol.get("outcomes") or []
-    lines += [f"outcome: {' '.join(rule['when'].split())} -> {rule['then']}" for rule in outcomes]
-    if lines:
-        sheet.print()
-    for line in lines:
-        sheet.print(Text(line))

@@ -1,0 +1,68 @@
+"""What the shapes of several kinds of files have in common."""
+
+# Annotations are read at run time: no `from __future__ import annotations`, which would make texts of them.
+
+from typing import Annotated, Literal
+
+from annotated_types import Ge, Len
+from pydantic import StringConstraints
+from typing_extensions import TypedDict
+
+Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
+Nonce = Annotated[str, StringConstraints(pattern="^[0-9a-f]{8}$")]
+Count = Annotated[int, Ge(0)]
+Number = float | str
+"""Whole numbers beyond 2^53 are texts."""
+Interval = Annotated[list[Number | None], Len(2, 2)]
+Verdict = Literal["held", "failed", "falsified"]
+Anticipated = Literal["held", "failed", "falsified", "open"]
+Tier = Literal["primary", "secondary", "exploratory"]
+Kind = Literal["interval", "point", "support", "exact"]
+Counted = int | list[int] | None
+Samples = Literal["first", "all", "majority", "mean", "any_true", "all_true"]
+State = Literal["nothing run", "run started", "results written"]
+
+
+class Circumstances(TypedDict):
+    """When and with what; no digest that anything hangs on covers it."""
+
+    time: str
+    prereg: str
+    python: str
+    numpy: str
+    platform: str
+    commit: str | None
+    sources: Digest
+
+
+class Source(TypedDict):
+    """The protocol file that was locked."""
+
+    path: str
+    sha256: Digest
+
+
+class Counts(TypedDict):
+    """Primary predictions that are no guards."""
+
+    held: Count
+    failed: Count
+    falsified: Count
+    surprises: Count
+
+
+class TouchingChange(TypedDict):
+    """A change that touches a verdict."""
+
+    amends: Digest
+    path: str
+    direction: Literal["weaker", "stronger", "changed"]
+
+
+class RecordFile(TypedDict):
+    """One file of records."""
+
+    path: str
+    bytes: Count
+    sha256: Digest
+    rows: Count

@@ -1,0 +1,95 @@
+"""Shapes of stored files are checked as pydantic checks them, from the same types."""
+
+from __future__ import annotations
+
+import copy
+import functools
+import json
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
+
+from prereg.documents import SHAPES
+from prereg.documents.shape import validator
+
+ROOT = Path(__file__).parent.parent
+STORED = {
+    "registration": sorted(ROOT.glob("registrations/*/*.json")),
+    "ledger": sorted(ROOT.glob("results/*/*/ledger.json")),
+    "attempt": sorted(ROOT.glob("results/*/attempts/*.json")),
+    "witness": sorted(ROOT.glob("registrations/*/attempts/*.json")),
+}
+ODD = st.sampled_from(
+    [None, True, 0, -1, 1.5, 2**70, "", "x", "a" * 64, [], [None], ["x", 1], {}, {"name": 1}, float("nan")]
+)
+
+
+@functools.cache
+def examples(kind):
+    return [json.loads(path.read_text(encoding="utf-8")) for path in STORED[kind]]
+
+
+@functools.cache
+def both(kind, part):
+    return TypeAdapter(SHAPES[kind][part]).validate_python, validator(SHAPES[kind][part]).validate_python
+
+
+def said(check, tree):
+    """What is wrong with a tree, in the words of pydantic."""
+    try:
+        check(tree, strict=True)
+    except ValidationError as error:
+        return [(e["loc"], e["type"], e["msg"]) for e in error.errors(include_url=False, include_input=False)]
+    return []
+
+
+def damaged(data, tree):
+    """A copy of a tree with something in it replaced, taken away or added."""
+    tree = copy.deepcopy(tree)
+    here, holder, key = tree, None, None
+    while isinstance(here, dict | list) and here and (holder is None or data.draw(st.integers(0, 4))):
+        holder = here
+        key = data.draw(st.sampled_from(sorted(here) if isinstance(here, dict) else range(len(here))))
+        here = here[key]
+    if holder is None:
+        return data.draw(ODD)
+    match data.draw(st.sampled_from(["replace", "remove", "add"])):
+        case "remove":
+            del holder[key]
+        case "add" if isinstance(holder, dict):
+            holder["further"] = data.draw(ODD)
+        case _:
+            holder[key] = data.draw(ODD)
+    return tree
+
+
+@pytest.mark.parametrize("kind", STORED)
+def test_committed_files_are_accepted(kind):
+    assert examples(kind)
+    for stored in examples(kind):
+        for part in SHAPES[kind]:
+            reference, ours = both(kind, part)
+            assert said(reference, stored[part]) == said(ours, stored[part]) == []
+
+
+@pytest.mark.parametrize("kind", STORED)
+@given(st.data())
+def test_damaged_files_against_pydantic(kind, data):
+    stored = data.draw(st.sampled_from(examples(kind)))
+    part = data.draw(st.sampled_from(sorted(SHAPES[kind])))
+    reference, ours = both(kind, part)
+    tree = stored[part]
+    for _ in range(data.draw(st.integers(1, 3))):
+        tree = damaged(data, tree)
+    assert said(ours, tree) == said(reference, tree)
+
+
+@pytest.mark.parametrize(("kind", "part"), [(k, p) for k, parts in SHAPES.items() for p in parts])
+@settings(max_examples=25)
+@given(tree=st.recursive(ODD, lambda inner: st.lists(inner) | st.dictionaries(st.text(max_size=3), inner)))
+def test_anything_against_pydantic(kind, part, tree):
+    reference, ours = both(kind, part)
+    assert said(ours, tree) == said(reference, tree)
