@@ -271,11 +271,11 @@ def answers(
     folds = {one.name: str(base.number(base.FOLDS, "fold", one.name)) for one in problems}
     pairs = {one.name: one.pair for one in problems}
     bare = [name for name in base.NAMES if name not in base.NEGATIONS]
-    yield "random_folds", 0, own, base.held_out(problems, problems, base.NAMES, folds)
-    yield "pair_out", 0, own, base.held_out(problems, problems, base.NAMES, pairs)
-    yield "pair_out_no_negation", 0, own, base.held_out(problems, problems, bare, pairs)
+    yield "random_folds", 0, own, _held_out(problems, base.NAMES, folds)
+    yield "pair_out", 0, own, _held_out(problems, base.NAMES, pairs)
+    yield "pair_out_no_negation", 0, own, _held_out(problems, bare, pairs)
     for seed in range(PLACEBOS):
-        yield "shuffled", seed, own, base.held_out(problems, problems, base.NAMES, pairs, seed)
+        yield "shuffled", seed, own, _held_out(problems, base.NAMES, pairs, seed)
     yield "library", 0, [*changed, *asked], _says(problems, (), [*changed, *asked])
     training = list(base.random_problems("training", base.TRAINING))
     for name, probes in (
@@ -285,8 +285,24 @@ def answers(
     ):
         yield name, 0, [*own, *asked], _says(training, probes, [*own, *asked])
     certifies = [case.problem for case in tried]
-    yield "budget_random_folds", 0, tried, base.held_out(certifies, certifies, base.NAMES, folds)
-    yield "budget_pair_out", 0, tried, base.held_out(certifies, certifies, base.NAMES, pairs)
+    yield "budget_random_folds", 0, tried, _held_out(certifies, base.NAMES, folds)
+    yield "budget_pair_out", 0, tried, _held_out(certifies, base.NAMES, pairs)
+
+
+def _held_out(
+    problems: Sequence[base.Problem],
+    columns: Sequence[str],
+    groups: dict[str, str],
+    shuffle: int | None = None,
+) -> dict[str, int]:
+    """Ask about every problem a learner that was not trained on its group."""
+    for group in sorted(set(groups.values())):
+        if len({one.follows for one in problems if groups[one.name] != group}) < 2:
+            what = "certified within the budget" if problems[0].kind == "budget" else "theorems"
+            raise RefusedError(
+                f"the library is too small: without {group}, all or none of its problems are {what}"
+            )
+    return base.held_out(problems, problems, columns, groups, shuffle)
 
 
 def _says(trained_on: Sequence[base.Problem], probes: Sequence[str], asked: Sequence[Case]) -> dict[str, int]:
@@ -298,8 +314,6 @@ def _says(trained_on: Sequence[base.Problem], probes: Sequence[str], asked: Sequ
 def make_records(folder: Path) -> str:
     """Read, train, ask, and return the whole file as text."""
     own = list(labelled(folder))
-    if len({case.problem.follows for case in own}) < 2:
-        raise RefusedError(f"{folder}: both labels must occur among the headers")
     asked = [
         Case(one, one.follows if one.proven else None) for one in base.random_problems("random", base.ASKED)
     ]

@@ -3,27 +3,15 @@
 from __future__ import annotations
 
 import hashlib
-import importlib.util
-import sys
 from collections import Counter
-from pathlib import Path
 
 import pytest
+from example_scripts import PROTOCOLS, learner, script
 
 from broken_projects import command
 from prereg.studies.logic.labels import header_labels
 
-ROOT = Path(__file__).resolve().parents[2] / "protocols"
-FOLDER = ROOT / "data" / "entailment"
-
-
-def script(name):
-    path = ROOT / "data" / f"{name}.py"
-    spec = importlib.util.spec_from_file_location(name, path)
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
+FOLDER = PROTOCOLS / "data" / "entailment"
 
 
 def test_the_script_makes_the_problems_byte_for_byte(tmp_path):
@@ -33,7 +21,7 @@ def test_the_script_makes_the_problems_byte_for_byte(tmp_path):
 
 
 def test_the_notes_give_number_size_and_digest_of_the_problems():
-    notes = (ROOT / "data" / "entailment.SOURCE.md").read_text(encoding="utf-8")
+    notes = (PROTOCOLS / "data" / "entailment.SOURCE.md").read_text(encoding="utf-8")
     files = sorted(FOLDER.glob("*.p"))
     lines = "".join(f"{hashlib.sha256(p.read_bytes()).hexdigest()}  {p.name}\n" for p in files)
     assert f"{len(files)} files, {sum(p.stat().st_size for p in files):,} bytes." in notes
@@ -54,22 +42,13 @@ def test_the_headers_carry_the_labels_of_the_definitions_by_hand():
             assert (one.intuitionistic == "theorem") == (name[:6] <= "syj206"), name
 
 
-def learner():
-    pytest.importorskip("sklearn")
-    module = script("make_entailment_learner")
-    differences = module.version_differences()
-    if differences:
-        pytest.skip("; ".join(differences))
-    return module
-
-
 def test_the_script_makes_the_records_of_the_learner_byte_for_byte(tmp_path):
     module = learner()
     assert module.main(["--output", str(tmp_path / "made.csv")]) == 0
     made = (tmp_path / "made.csv").read_bytes()
-    assert made == (ROOT / "data" / "entailment-learner.csv").read_bytes()
+    assert made == (PROTOCOLS / "data" / "entailment-learner.csv").read_bytes()
     digest, size = hashlib.sha256(made).hexdigest(), len(made)
-    assert f"| {size} | {digest} |" in (ROOT / "data" / "entailment-learner.SOURCE.md").read_text(
+    assert f"| {size} | {digest} |" in (PROTOCOLS / "data" / "entailment-learner.SOURCE.md").read_text(
         encoding="utf-8"
     )
 
@@ -104,7 +83,7 @@ def test_names_of_letters_and_negations_are_not_seen_where_they_must_not_be():
     assert bare[0] == bare[1] == bare[2]
 
 
-@pytest.mark.parametrize("name", sorted(p.stem for p in ROOT.glob("entailment-*.yaml")))
+@pytest.mark.parametrize("name", sorted(p.stem for p in PROTOCOLS.glob("entailment-*.yaml")))
 def test_the_protocol_can_be_locked(name):
-    said = command("check", str(ROOT / f"{name}.yaml"), "--root", str(ROOT.parent))
+    said = command("check", str(PROTOCOLS / f"{name}.yaml"), "--root", str(PROTOCOLS.parent))
     assert said.code == 0, said.err
