@@ -7,6 +7,7 @@ import json
 import os
 import re
 import shutil
+import subprocess
 import sys
 import time
 
@@ -14,8 +15,9 @@ import pytest
 
 import crash_world
 from crash_world import CALLS, ID, done, ended, intact, make, said, settle, start, unfinished
-from prereg import formats
+from prereg import attempts, formats
 from prereg.errors import InputError
+from prereg.project import Project
 
 pytestmark = pytest.mark.skipif(
     not hasattr(os, "fork"), reason="needs a process that can be killed at a call"
@@ -148,15 +150,58 @@ def test_a_lock_on_a_full_disk_is_one_line_and_leaves_nothing(tmp_path):
     assert [p for p in (root / "registrations").rglob("*") if p.is_file()] == []
 
 
-def test_two_runs_at_once_both_end_well_and_the_ledger_is_written_once(locked, tmp_path):
+def test_runs_at_once_follow_one_another_and_the_ledger_is_written_once(locked, tmp_path):
     root = shutil.copytree(locked[0], tmp_path / "base")
     runs = [start(root, "run") for _ in range(4)]
     assert [ended(pid) for pid in runs] == [0] * 4
     outcomes = intact(root)
     assert sorted(outcomes) == ["reproduced"] * 3 + ["written"]
     assert crash_world.ledger_content(root) == locked[1]
+    made = attempts.read_all(Project.at(root), ID)
+    named = [digest for attempt in made for digest in attempt.start["after"]]
+    assert sorted(named) == sorted({a.digest for a in made} & set(named))
+    assert len(named) == 3, "each run names the one before it, so that one alone is not named"
     assert done(root, "run") == 0
     assert intact(root).count("reproduced") == 4
+
+
+HOLD = """
+import sys, time
+from pathlib import Path
+from prereg.formats import alone
+with alone(Path(sys.argv[1]), lambda: sys.exit("held by another")):
+    print("held", flush=True)
+    time.sleep(60)
+"""
+
+
+def test_a_run_waits_for_another_says_so_and_goes_on_when_that_is_killed(locked, tmp_path):
+    root = shutil.copytree(locked[0], tmp_path / "base")
+    (path,) = (root / "registrations" / ID).glob("*.json")
+    hold, run = [sys.executable, "-c", HOLD, path], [sys.executable, "-m", "prereg", "run"]
+    piped = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True, "cwd": root}
+    with subprocess.Popen(hold, **piped) as holder:
+        assert holder.stdout.readline() == "held\n"
+        with subprocess.Popen(run, **piped) as waiter:
+            try:
+                told = waiter.stderr.readline()
+                assert told == f"{ID} is being run by another process: waiting for it to end\n"
+                assert waiter.poll() is None
+                assert not (root / "results").exists(), "an attempt begins when its turn has come"
+                assert done(root, "status") == 0, "only runs wait"
+            finally:
+                holder.kill()
+            _, more = waiter.communicate(timeout=60)
+    assert (waiter.returncode, more) == (0, "")
+    assert intact(root) == ["written"]
+
+
+def test_nobody_waits_where_the_system_has_no_locks(locked, tmp_path, monkeypatch):
+    monkeypatch.setattr(formats, "fcntl", None)
+    root = shutil.copytree(locked[0], tmp_path / "base")
+    runs = [start(root, "run") for _ in range(3)]
+    assert [ended(pid) for pid in runs] == [0] * 3
+    assert sorted(intact(root)) == ["reproduced"] * 2 + ["written"]
 
 
 def test_two_locks_at_once_are_one_registration(tmp_path):

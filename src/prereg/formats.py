@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import codecs
+import contextlib
 import importlib
 import json
 import os
@@ -11,11 +12,14 @@ import stat
 import time
 from collections import Counter
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from prereg.document import Document, Source, Steps, Tree
 from prereg.errors import InputError, MissingError, Place, Problem
 from prereg.numerals import exact_float, exact_integer, shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 fcntl: Any
 try:
@@ -27,6 +31,7 @@ __all__ = [
     "Document",
     "Steps",
     "Tree",
+    "alone",
     "decode",
     "dump_json",
     "read_bytes",
@@ -114,6 +119,26 @@ def write_atomic(path: Path, data: bytes, *, exclusive: bool = False) -> None:
         raise  # only the exclusive rename says this
     except (OSError, ValueError) as error:
         raise InputError(Problem(f"cannot be written: {_why(error)}", Place(str(path)))) from error
+
+
+@contextlib.contextmanager
+def alone(path: Path, waiting: Callable[[], None]) -> Iterator[None]:
+    """Hold a file, so that whoever asks for it in another process or thread waits until this one is done.
+
+    It is a lock of the operating system on the file itself: nothing is written, and it ends with its process,
+    however that ends. `waiting` is called once before a wait. Where there are no such locks nobody waits.
+    """
+    try:
+        file = path.open("rb")
+    except OSError:  # gone, or not ours to read: whoever needs it says so
+        yield
+        return
+    with file:
+        if fcntl is not None and not _claim(file.fileno()):
+            waiting()
+            with contextlib.suppress(OSError):  # some network file systems lock no file that is only read
+                fcntl.flock(file.fileno(), fcntl.LOCK_EX)
+        yield
 
 
 def sweep(folder: Path) -> None:

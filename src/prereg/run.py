@@ -1,9 +1,10 @@
 """Execute exactly what was registered, and write a ledger, a table of policies and the attempt.
 
-The steps, in order: (1) the registration has its digest; (2) the protocol beside it still says the same;
-(3) the attempt is written; (4) the record files are those registered; (5) columns, split and streams come out
-as registered; (6) estimates and verdicts; (7) the record files are still the same; (8) an existing ledger is
-reproduced, never replaced; (9) results are written, the ledger last; (10) the attempt is completed.
+One process at a time runs a registration. The steps, in order: (1) the registration has its digest; (2) the
+protocol beside it still says the same; (3) the attempt is written; (4) the record files are those registered;
+(5) columns, split and streams come out as registered; (6) estimates and verdicts; (7) the record files are
+still the same; (8) an existing ledger is reproduced, never replaced; (9) results are written, the ledger
+last; (10) the attempt is completed.
 """
 
 from __future__ import annotations
@@ -77,8 +78,9 @@ def run(
     jobs: int = 1,
     stage: Callable[[str], None] = lambda _: None,
     tick: Callable[[int], None] = lambda _: None,
+    waiting: Callable[[], None] = lambda: None,
 ) -> Outcome:
-    """Run one registration.
+    """Run one registration; where another process runs it, wait until that one has ended.
 
     Args:
         project: where it lives.
@@ -86,12 +88,24 @@ def run(
         jobs: number of workers; changes no byte of the result.
         stage: told what is being done.
         tick: told the number of blocks, once per finished block.
+        waiting: called before a wait.
 
     Raises:
         IntegrityError: where anything registered has changed, or the ledger cannot be reproduced.
         MissingError: where records are missing.
 
     """
+    with formats.alone(project.root / registered.name, waiting):
+        return _alone(project, registered, jobs, stage, tick)
+
+
+def _alone(
+    project: Project,
+    registered: Registration,
+    jobs: int,
+    stage: Callable[[str], None],
+    tick: Callable[[int], None],
+) -> Outcome:
     notes = drift(project, registered)
     known_parts(registered)
     notes += _gaps(project, registered)

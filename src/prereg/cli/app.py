@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import traceback
 from enum import StrEnum
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -230,7 +231,7 @@ def run(
     code = 0
     for one in registered:
         with _progress(one.id) as (say_stage, tick):
-            outcome = stage(project, one, jobs, say_stage, tick)
+            outcome = stage(project, one, jobs, say_stage, tick, partial(_tell_wait, one.id))
         fell = _fell(outcome.content["predictions"], fail_on or [])
         code = max(code, 1 if fell else 0)
         name = project.name_of(outcome.folder / "ledger.json")
@@ -256,6 +257,10 @@ def run(
     if json:
         output.emit({"command": "run", "exit_code": code, "runs": trees})
     return code
+
+
+def _tell_wait(name: str) -> None:
+    output.complain([f"{name} is being run by another process: waiting for it to end"])
 
 
 def _fell(predictions: list[dict[str, Any]], wanted: Sequence[FailOn]) -> list[str]:
