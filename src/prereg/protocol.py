@@ -4,10 +4,10 @@ The shape is checked here, the meaning (names, types, factors, data) in `resolve
 their kind's parameters, because the kinds are a table of their own.
 """
 
-from __future__ import annotations
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
 
 from pydantic import (
     BaseModel,
@@ -142,7 +142,7 @@ class Data(Section):
     least_units: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
 
     @model_validator(mode="after")
-    def _one_source(self) -> Data:
+    def _one_source(self) -> Self:
         if (self.records is None) == (self.collect is None):
             raise ValueError("data have either `records`, or `collect` for records made by the run")
         made = [key for key in ("problems", "labels", "engines") if getattr(self, key) is not None]
@@ -155,7 +155,7 @@ class Data(Section):
         return self
 
     @model_validator(mode="after")
-    def _promised(self) -> Data:
+    def _promised(self) -> Self:
         for key in ("arms", "least_units"):
             if getattr(self, key) is not None and not self.prospective:
                 raise ValueError(f"`{key}` is for records that do not exist yet: `prospective: true`")
@@ -164,7 +164,7 @@ class Data(Section):
         return self
 
     @model_validator(mode="after")
-    def _samples(self) -> Data:
+    def _samples(self) -> Self:
         if self.samples is not None and self.sample is None:
             raise ValueError(
                 "`samples` says what becomes of repeated answers; name their column with `sample`"
@@ -183,7 +183,7 @@ class Split(Section):
     default: str | None = None
 
     @model_validator(mode="after")
-    def _one_way(self) -> Split:
+    def _one_way(self) -> Self:
         if (self.parts is None) == (self.column is None):
             raise ValueError("a split has either `parts` with shares or a `column`")
         if self.column is not None and (self.stratify or self.group or self.seed is not None):
@@ -201,7 +201,7 @@ class Gate(Section):
     coverage: Thresholds | None = None
 
     @model_validator(mode="after")
-    def _one_way(self) -> Gate:
+    def _one_way(self) -> Self:
         if (self.at_least is None) == (self.coverage is None):
             raise ValueError("a gate has either `at_least` with thresholds or `coverage` with shares")
         return self
@@ -246,7 +246,7 @@ class Threshold(Section):
     budget: Numbers
 
     @model_validator(mode="after")
-    def _one_side(self) -> Threshold:
+    def _one_side(self) -> Self:
         if (self.act_below is None) == (self.act_above is None):
             raise ValueError("a threshold has either `act_below` or `act_above`, with the score")
         return self
@@ -284,7 +284,7 @@ class Evidence(Section):
     support: Annotated[float, Field(gt=0.5, le=1)] | None = None
 
     @model_validator(mode="after")
-    def _share(self) -> Evidence:
+    def _share(self) -> Self:
         if (self.kind == "support") != (self.support is not None):
             raise ValueError("evidence by support is written {support: 0.9}")
         return self
@@ -353,7 +353,7 @@ class Variant(Section):
     let: dict[Word, Expression] = {}
 
     @model_validator(mode="after")
-    def _something(self) -> Variant:
+    def _something(self) -> Self:
         if not self.model_fields_set:
             raise ValueError("a variant overrides `where`, `exclude`, `samples`, a metric or a `let`")
         return self
@@ -408,7 +408,7 @@ class Protocol(Section):
         return out
 
 
-def read_protocol(document: Document) -> Protocol:
+def read_protocol(document: "Document") -> Protocol:
     """The protocol a document holds.
 
     Raises:
@@ -435,7 +435,7 @@ def read_protocol(document: Document) -> Protocol:
     return protocol
 
 
-def _stored_evidence(document: Document) -> Iterator[Problem]:
+def _stored_evidence(document: "Document") -> "Iterator[Problem]":
     """Evidence as it is stored, {kind: point}, is no way to write it: one thing is written in one way."""
     predictions = document.tree.get("predictions") if isinstance(document.tree, dict) else None
     for name, spec in predictions.items() if isinstance(predictions, dict) else ():
@@ -445,7 +445,7 @@ def _stored_evidence(document: Document) -> Iterator[Problem]:
             yield Problem(f"unknown key `kind`; evidence is {EVIDENCE_WORDS}", document.place(path, key=True))
 
 
-def _wrong_format(document: Document) -> Problem:
+def _wrong_format(document: "Document") -> Problem:
     found = document.tree["prereg"] if isinstance(document.tree, dict) else None
     newer = isinstance(found, int) and not isinstance(found, bool) and found > FORMAT
     hint = "upgrade prereg to read it" if newer else f"this is format {FORMAT}: write `prereg: {FORMAT}`"

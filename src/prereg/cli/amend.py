@@ -1,14 +1,13 @@
 """`prereg amend`: a changed protocol becomes an amendment."""
 
-from __future__ import annotations
-
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prereg.cli import output
-from prereg.cli.options import Json, ProtocolFile, Root  # noqa: TC001 - typer reads them at run time
+from prereg.cli.options import Json, ProtocolFile, Root
 
 
 def command(

@@ -1,7 +1,6 @@
 """The commands: parse, call the stage of the same name, draw what came out."""
 
-from __future__ import annotations
-
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 import sys
 import traceback
 from enum import StrEnum
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prereg.cli import amend, diff, note, output, rehearse, schema, show, stamp, status, verify
-from prereg.cli.options import Json, ProtocolFile, Root  # noqa: TC001 - typer reads them at run time
+from prereg.cli.options import Json, ProtocolFile, Root
 from prereg.cli.sheet import sheet
 
 if TYPE_CHECKING:
@@ -45,7 +44,7 @@ class _State:
     json = False
 
 
-def execute(arguments: Sequence[str]) -> int:
+def execute(arguments: "Sequence[str]") -> int:
     """Run a command line; the exit code."""
     from prereg.errors import InputError, PreregError
 
@@ -105,7 +104,7 @@ def _project(root: Path) -> Any:
     return Project.at(root)
 
 
-def _warn(warnings: Sequence[Problem]) -> None:
+def _warn(warnings: "Sequence[Problem]") -> None:
     output.complain(str(w) for w in warnings)
 
 
@@ -263,7 +262,7 @@ def _tell_wait(name: str) -> None:
     output.complain([f"{name} is being run by another process: waiting for it to end"])
 
 
-def _fell(predictions: list[dict[str, Any]], wanted: Sequence[FailOn]) -> list[str]:
+def _fell(predictions: list[dict[str, Any]], wanted: "Sequence[FailOn]") -> list[str]:
     """Primary predictions, guards left out, that fell short of what was asked for."""
     names = {w.value for w in wanted}
     out = []

@@ -1,7 +1,6 @@
 """`prereg diff`: ledgers against their registrations and a base, as text, JSON or in a form that CI reads."""
 
-from __future__ import annotations
-
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prereg.cli import output
-from prereg.cli.options import Json, Root  # noqa: TC001 - typer reads them at run time
+from prereg.cli.options import Json, Root
 from prereg.cli.sheet import Table, Text, sheet
 
 if TYPE_CHECKING:
@@ -152,7 +151,7 @@ def show(tree: Tree) -> None:
             out.print(Text(line))
 
 
-def _table(predictions: Sequence[Tree], *, based: bool) -> Table:
+def _table(predictions: "Sequence[Tree]", *, based: bool) -> Table:
     from prereg.cli.reports import cells, changes_first
 
     table = Table("Predictions (changes first)")

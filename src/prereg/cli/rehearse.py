@@ -1,14 +1,13 @@
 """`prereg rehearse`: judge a protocol on drawn outcomes before it is locked."""
 
-from __future__ import annotations
-
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from prereg.cli import output
-from prereg.cli.options import Json, ProtocolFile, Root  # noqa: TC001 - typer reads them at run time
+from prereg.cli.options import Json, ProtocolFile, Root
 from prereg.cli.progress import progress
 from prereg.cli.sheet import Table, sheet
 
@@ -58,7 +57,7 @@ def command(
     return 0
 
 
-def _show(done: Rehearsal, name: str) -> None:
+def _show(done: "Rehearsal", name: str) -> None:
     end = done.end
     lines = sheet()
     lines.print(f"{done.protocol.id}: rehearsed on drawn outcomes; this is no evidence")

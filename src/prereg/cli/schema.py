@@ -1,7 +1,6 @@
 """`prereg schema`: the JSON Schema of what is read and written."""
 
-from __future__ import annotations
-
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 from typing import Annotated
 
 import typer

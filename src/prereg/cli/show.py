@@ -1,14 +1,13 @@
 """`prereg show`: a registration or a ledger, so that a reader understands it in ten seconds."""
 
-from __future__ import annotations
-
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from prereg.cli import output
-from prereg.cli.options import Json, Root  # noqa: TC001 - typer reads them at run time
+from prereg.cli.options import Json, Root
 from prereg.cli.sheet import sheet
 
 if TYPE_CHECKING:
@@ -67,7 +66,7 @@ def _together(**given: bool) -> None:
         raise typer.BadParameter(f"{' and '.join(asked)} ask for different things; give one of them")
 
 
-def _file(project: Project, path: Path, json: bool, *, legs: bool) -> int:
+def _file(project: "Project", path: Path, json: bool, *, legs: bool) -> int:
     from prereg import formats
     from prereg import ledger as ledgers
     from prereg import registration as registrations
@@ -90,7 +89,7 @@ def _file(project: Project, path: Path, json: bool, *, legs: bool) -> int:
     return _ledger(project, registered, stored, json, legs=legs)
 
 
-def _registration(project: Project, registered: Registration, json: bool) -> int:
+def _registration(project: "Project", registered: "Registration", json: bool) -> int:
     notes = noted(project, registered.id)
     if json:
         _emit("registration", registered.digest, registered.content, notes)
@@ -102,7 +101,7 @@ def _registration(project: Project, registered: Registration, json: bool) -> int
 
 
 def _ledger(
-    project: Project, registered: Registration | None, stored: Ledger, json: bool, *, legs: bool
+    project: "Project", registered: "Registration | None", stored: "Ledger", json: bool, *, legs: bool
 ) -> int:
     if json or registered is None:
         notes = noted(project, str(stored.content["registration"]["id"]))
@@ -117,14 +116,16 @@ def _emit(kind: str, digest: str, content: dict[str, Any], notes: list[dict[str,
     output.emit({"command": "show", "exit_code": 0, **told})
 
 
-def noted(project: Project, name: str) -> list[dict[str, Any]]:
+def noted(project: "Project", name: str) -> list[dict[str, Any]]:
     """The notes on an id, as plain values."""
     from prereg.note import read_all
 
     return [note.to_tree() for note in read_all(project, name)]
 
 
-def draw(project: Project, registered: Registration, content: dict[str, Any], *, legs: bool = False) -> None:
+def draw(
+    project: "Project", registered: "Registration", content: dict[str, Any], *, legs: bool = False
+) -> None:
     """Draw a ledger with what its registration and its tables add."""
     from prereg.cli.render_ledger import show_ledger
     from prereg.cli.written import table_text

@@ -1,14 +1,13 @@
 """`prereg stamp import`: keep an RFC 3161 token beside the registration that it is for."""
 
-from __future__ import annotations
-
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from prereg.cli import output
-from prereg.cli.options import Json, Root  # noqa: TC001 - typer reads them at run time
+from prereg.cli.options import Json, Root
 
 app = typer.Typer(
     help="Time stamps of registrations (RFC 3161).", no_args_is_help=True, rich_markup_mode=None

@@ -1,12 +1,11 @@
 """`prereg status`: what is locked, run, unjudged and superseded."""
 
-from __future__ import annotations
-
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from prereg.cli import output
-from prereg.cli.options import Json, Root  # noqa: TC001 - typer reads them at run time
+from prereg.cli.options import Json, Root
 from prereg.cli.sheet import Table, Text, sheet
 from prereg.dataclass import asdict
 
@@ -33,7 +32,7 @@ def command(root: Root = Path(), json: Json = False) -> int:
     return code
 
 
-def show(found: Sequence[Standing]) -> None:
+def show(found: "Sequence[Standing]") -> None:
     """One row per registration, then what deserves a look."""
     out = sheet()
     table = Table("Registrations")

@@ -1,14 +1,13 @@
 """`prereg verify`: whether everything still says what was promised."""
 
-from __future__ import annotations
-
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from prereg.cli import output
-from prereg.cli.options import Json, Root  # noqa: TC001 - typer reads them at run time
+from prereg.cli.options import Json, Root
 from prereg.cli.sheet import Table, Text, sheet
 
 if TYPE_CHECKING:
@@ -65,7 +64,7 @@ def command(
     return code
 
 
-def tree(one: Verified) -> dict[str, Any]:
+def tree(one: "Verified") -> dict[str, Any]:
     """One registration as --json gives it."""
     return {
         "id": one.id,
@@ -77,7 +76,7 @@ def tree(one: Verified) -> dict[str, Any]:
     }
 
 
-def show(found: Sequence[Verified]) -> None:
+def show(found: "Sequence[Verified]") -> None:
     """One table per registration, and a last line."""
     out = sheet()
     states: dict[str, int] = {}

@@ -1,6 +1,6 @@
 """The shapes of attempts, witnesses and notes."""
 
-# Annotations are read at run time: no `from __future__ import annotations`, which would make texts of them.
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 
 from typing import Annotated, Literal, NotRequired
 
