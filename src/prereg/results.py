@@ -40,8 +40,11 @@ def write(
     content: dict[str, Any],
     tables: Mapping[str, bytes],
     envelope: dict[str, Any],
+    digest: str,
 ) -> bool:
     """Write ledger and tables; True where those that were there already came out the same.
+
+    `digest` is that of the content.
 
     Raises:
         IntegrityError: where an existing ledger or table is not reproduced; it is left as it is.
@@ -50,22 +53,24 @@ def write(
     path = folder / LEDGER
     formats.sweep(folder)
     if path.exists():
-        _reproduce(project, folder, content, tables)
+        _reproduce(project, folder, content, tables, digest)
         return True
     for name, data in tables.items():
         formats.write_atomic(folder / name, data)
     try:
         formats.write_atomic(path, ledger.to_bytes(content, envelope), exclusive=True)
     except FileExistsError:  # another run was faster: it must have found the same
-        _reproduce(project, folder, content, tables)
+        _reproduce(project, folder, content, tables, digest)
         return True
     return False
 
 
-def _reproduce(project: Project, folder: Path, content: dict[str, Any], tables: Mapping[str, bytes]) -> None:
+def _reproduce(
+    project: Project, folder: Path, content: dict[str, Any], tables: Mapping[str, bytes], digest: str
+) -> None:
     name = project.name_of(folder / LEDGER)
     stored = ledger.read(folder / LEDGER, name)
-    if ledger.FILE.digest(content) != stored.digest:
+    if digest != stored.digest:
         found = list(changes(stored.content, content))
         raise IntegrityError(
             Problem("the ledger is not reproduced; it was left as it is", Place(name)),

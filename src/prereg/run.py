@@ -114,7 +114,9 @@ def _alone(
     try:
         analysis, content, tables = _execute(project, registered, jobs, stage, tick)
         folder = project.results(registered.id) / registered.short
-        reproduced = results.write(project, folder, content, tables, {**around, "time": attempts.now()})
+        digest = ledger.FILE.digest(content)
+        around = {**around, "time": attempts.now()}
+        reproduced = results.write(project, folder, content, tables, around, digest)
     except PreregError as error:
         try:
             attempt.finish("refused", exit_code=error.exit_code, message=str(error)[:2000])
@@ -132,7 +134,7 @@ def _alone(
         )
     attempt.finish(
         "reproduced" if reproduced else "written",
-        ledger=ledger.FILE.digest(content),
+        ledger=digest,
         ledger_sha256=canonical.file_digest(folder / results.LEDGER)[0],
         tables=[{"name": t["name"], "sha256": t["sha256"]} for t in content["tables"]],
         counts=content["counts"],

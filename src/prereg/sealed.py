@@ -37,8 +37,13 @@ class Layout:
 
     def to_bytes(self, content: dict[str, Any], around: dict[str, Any] | None) -> bytes:
         """The file."""
-        seal = canonical.digest(f"{self.kind}-{self.around}", around)
-        values = [self.format, self.digest(content), content, seal, around]
+        return self._file(content, around, self.digest(content), self._seal(around))
+
+    def _seal(self, around: object) -> str:
+        return canonical.digest(f"{self.kind}-{self.around}", around)
+
+    def _file(self, content: object, around: object, digest: str, seal: str) -> bytes:
+        values = [self.format, digest, content, seal, around]
         return formats.dump_json(dict(zip(self.keys(), values, strict=True)))
 
     def read(self, path: Path, name: str) -> tuple[dict[str, Any], dict[str, Any] | None, str]:
@@ -61,7 +66,7 @@ class Layout:
         if list(tree) != self.keys() or not isinstance(content, dict) or not isinstance(around, dict | None):
             raise IntegrityError(Problem(f"the file holds {', '.join(self.keys())}, in this order", place))
         try:
-            found, seal = self.digest(content), canonical.digest(f"{self.kind}-{self.around}", around)
+            found, seal = self.digest(content), self._seal(around)
         except PreregError as error:
             raise IntegrityError(Problem(f"no canonical form: {error}", place)) from None
         for part, given, own in (
@@ -75,7 +80,7 @@ class Layout:
                         place,
                     )
                 )
-        if data != self.to_bytes(content, around):
+        if data != self._file(content, around, found, seal):
             raise IntegrityError(
                 Problem("the file is not written as prereg writes it: some byte was changed", place)
             )
