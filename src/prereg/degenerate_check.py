@@ -16,7 +16,7 @@ from prereg.expression.claims import Branch, Fold, Leg, Opposite
 from prereg.expression.evaluation import comparison
 from prereg.expression.terms import Result
 from prereg.prepare import Prepared, degenerate_piece
-from prereg.resolve.units import degenerate_panel
+from prereg.resolve.units import degenerate_panels
 from prereg.values import SCALAR, Axes, kleene_and, kleene_or, positions, rounded
 
 if TYPE_CHECKING:
@@ -44,15 +44,17 @@ def degenerate_warnings(prepared: Prepared, places: Places) -> list[Problem]:
     if not known or plan.thresholds is not None or plan.protocol.data.units == "separate":
         return []
     out = []
-    for which, said in _SAID.items():
-        frame = _Frame(plan, tuple(degenerate_panel(panel, which) for panel in panels))
+    for which, instead in degenerate_panels(panels, tuple(_SAID)).items():
+        frame = _Frame(plan, instead)
         for prediction in plan.predictions:
             if prediction.claim.guard or not _met(prediction.claim, frame):
                 continue
             if prediction.falsifier is not None and _met(prediction.falsifier, frame):
                 continue
             where = places((*prediction.path, "claim"))
-            out.append(Problem(f"warning: {said} meets this claim in place of the policies it names", where))
+            out.append(
+                Problem(f"warning: {_SAID[which]} meets this claim in place of the policies it names", where)
+            )
     return out
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NoReturn
 import numpy as np
 
 from prereg import draws, split
-from prereg.dataclass import dataclass
+from prereg.dataclass import dataclass, replace
 from prereg.errors import InputError, PreregError, Problem, listed, suggestion
 from prereg.expression.rows import TEXT, TRUTH, Cells
 from prereg.panels import Layout, Panel, RowTable, SeveralValuesError, lay_out
@@ -384,14 +384,30 @@ def _degenerate(protocol: Protocol, layout: Layout, notes: Notes) -> dict[str, t
             notes.problem(path, f"an arm is called `{name}`; the degenerate policy needs the name for itself")
     if len(notes.problems) > before:
         return {}
-    return {
-        name: tuple(degenerate_panel(panel, name) for panel in layout.panels)
-        for name in protocol.policies.degenerate
-    }
+    return degenerate_panels(layout.panels, protocol.policies.degenerate)
 
 
-def degenerate_panel(panel: Panel, name: str) -> Panel:
-    """The panel of a policy that answers everything (`always`) or nothing (`never`) and certifies nothing."""
+def degenerate_panels(panels: Sequence[Panel], names: Sequence[str]) -> dict[str, tuple[Panel, ...]]:
+    """By name, a panel per panel: of a policy that answers everything (`always`) or nothing (`never`).
+
+    It certifies nothing.
+    """
+    if not names:
+        return {}
+    common = [_common(panel) for panel in panels]
+    return {name: tuple(_degenerate(panel, name) for panel in common) for name in names}
+
+
+def _degenerate(common: Panel, name: str) -> Panel:
+    columns = dict(common.table.columns)
+    for column, value in (("answered", name == "always"), ("certified", False)):
+        if column in columns:
+            columns[column] = Cells(TRUTH, np.full((1, len(common.place)), value))
+    return replace(common, table=RowTable(columns, common.table.names), degenerate=name)
+
+
+def _common(panel: Panel) -> Panel:
+    """What all arms of a panel say of each unit and sample, as one arm without a name."""
     arms, units, samples = panel.shape
     index = np.full(arms * units * samples, -1, dtype=np.int64)
     index[panel.place] = panel.rows
@@ -419,7 +435,4 @@ def degenerate_panel(panel: Panel, name: str) -> Panel:
             table.columns[column] = Cells(
                 cells.kind, data[rows][None, :], np.ones((1, size), dtype=bool), cells.levels
             )
-    for column, value in (("answered", name == "always"), ("certified", False)):
-        if column in table.columns:
-            table.columns[column] = Cells(TRUTH, np.full((1, size), value))
-    return Panel(panel.dataset, ((),), panel.units, samples, np.arange(size), place, table, degenerate=name)
+    return Panel(panel.dataset, ((),), panel.units, samples, np.arange(size), place, table)
