@@ -395,10 +395,10 @@ def degenerate_panels(panels: Sequence[Panel], names: Sequence[str]) -> dict[str
     if not names:
         return {}
     common = [_common(panel) for panel in panels]
-    return {name: tuple(_degenerate(panel, name) for panel in common) for name in names}
+    return {name: tuple(_instead(panel, name) for panel in common) for name in names}
 
 
-def _degenerate(common: Panel, name: str) -> Panel:
+def _instead(common: Panel, name: str) -> Panel:
     columns = dict(common.table.columns)
     for column, value in (("answered", name == "always"), ("certified", False)):
         if column in columns:
