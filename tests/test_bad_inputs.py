@@ -436,6 +436,22 @@ PROTOCOLS: dict[str, tuple[list[Edit], list[tuple[str, ...]]]] = {
         [Edit("id: control", "id: §7"), Edit("seed: 3", "seed: §x"), Edit("level: 0.9\n", "level: §2\n")],
         [("id",), ("split.seed",), ("resampling.level",)],
     ),
+    "shapes of predictions and names": (
+        [
+            Edit("{hard: level >= 2}", "{hard: §levl >= 2}"),
+            Edit("among: answered}", "among: §answred}"),
+            Edit(CALIBRATED, "    claim: §gp[a] < 0.8\n    evidence: §pont\n    anticipate: §maybe\n"),
+            Edit(BECAUSE, BECAUSE + "    §teir: secondary\n"),
+        ],
+        [("levl",), ("answred",), ("unknown key `teir`", "`tier`"), ("gp",), ("pont", "`point`"), ("maybe",)],
+    ),
+    "a name and claims that cannot come out both ways": (
+        [
+            Edit("{hard: level >= 2}", "{hard: §levl >= 2}"),
+            Edit(CLAIM, "claim: §gap[a] <= 2"),
+        ],
+        [("levl",), ("cannot fail",)],
+    ),
     "several names": (
         [
             Edit("title: A protocol without a defect", "title: §TODO"),

@@ -144,3 +144,11 @@ def test_both_true_is_a_warning_at_the_falsifier(tmp_path):
     (message,) = warnings(tmp_path, "precision[a] >= 0.5", "precision[a] < 0.6")
     assert "can both be true" in message
     assert warnings(tmp_path, "precision[a] >= 0.5", "precision[a] < 0.5") == []
+
+
+@pytest.mark.parametrize(
+    "claim", ["all(own[gate > 0.9] > 0.1)", "any(recall[gate > 0.9] > 0.1) or recall[a, none] > 0.9"]
+)
+def test_an_empty_selection_is_met_by_nobody(tmp_path, claim):
+    gate = "policies: {gate: {score: conf, at_least: [none, 0.55]}}"
+    assert warnings(tmp_path, claim, policies=gate) == []

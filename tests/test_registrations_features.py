@@ -354,7 +354,7 @@ def test_uncovered_verdicts_are_warned_of_and_an_uncovered_run_has_no_headline(t
         ("hold(ahead)", "unknown function `hold`; did you mean `held`?"),
         ("held(ahead) + 1", "a condition is true or false"),
         ("held()", "takes ids of predictions"),
-        ("right > 0", "a condition knows verdicts"),
+        ("right > 0", "a condition is made of held(id), failed(id), falsified(id) and surprise(id), with"),
     ],
 )
 def test_condition_of_an_outcome_that_cannot_be_read(tmp_path, when, message):

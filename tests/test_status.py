@@ -56,6 +56,13 @@ def test_judged_unjudged_and_crashed(folder):
     assert "3 registered, 1 judged, 2 unjudged, 0 superseded" in text
 
 
+def test_a_ledger_that_an_attempt_wrote_and_that_is_gone_is_not_called_unfinished(folder):
+    forge.only(folder, "results/small/*/ledger.json").unlink()
+    _, found = told(folder)
+    assert found["small", True]["state"] == "ledger gone"
+    assert found["small", True]["attempts"] == {"written": 1}
+
+
 def test_attempts_are_counted(folder):
     for _ in range(2):
         command("run", "-C", str(folder))

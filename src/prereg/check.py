@@ -16,13 +16,13 @@ from prereg.analysis import Analysis, analyse
 from prereg.dataclass import dataclass
 from prereg.degenerate_check import degenerate_warnings
 from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, file_order, listed
-from prereg.expression.claims import Branch, Claim, Fold, Leg, Opposite, support_outcomes
+from prereg.expression.claims import Branch, Fold, Leg, Opposite
 from prereg.expression.overlap import compatible
 from prereg.formats import read_yaml
 from prereg.judge import FAMILIES
 from prereg.power import few_units, unreachable
 from prereg.project import near
-from prereg.protocol import Protocol, read_protocol
+from prereg.protocol import Protocol, read_protocol, without_malformed
 from prereg.questions import exact_of
 from prereg.readers import read_records
 from prereg.variants import variant_places
@@ -73,8 +73,28 @@ def read(project: Project, path: Path) -> tuple[str, Document, Protocol, tuple[t
     if not path.exists():
         raise MissingError(Problem(f"no such file{near(path.parent, path.name)}", Place(name)))
     document = read_yaml(path, name)
-    protocol = read_protocol(document)
+    try:
+        protocol = read_protocol(document)
+    except InputError as error:
+        more = _of_the_rest(project, path, document)
+        raise InputError(*sorted({*error.problems, *more}, key=file_order)) from None
     return name, document, protocol, tuple(sources(project, path, protocol, document.place))
+
+
+def _of_the_rest(project: Project, path: Path, document: Document) -> tuple[Problem, ...]:
+    """What else is wrong, where only the shape of some predictions is."""
+    protocol = without_malformed(document)
+    if protocol is None:
+        return ()
+    try:
+        files = sources(project, path, protocol, document.place)
+        records = known_records(protocol, files, document.place(("data", "collect")))
+        analyse(protocol, records, document.place)
+    except InputError as error:
+        return error.problems
+    except MissingError:  # told when the shape is mended: it has another exit code
+        return ()
+    return ()
 
 
 def sources(project: Project, path: Path, protocol: Protocol, places: Places) -> list[tuple[str, Path]]:
@@ -143,14 +163,13 @@ def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Pr
     plan = prepared.plan
     problems: list[Problem] = []
     warnings: list[Problem] = []
-    problems += _placeholders(plan.protocol, places)
+    problems += [*_placeholders(plan.protocol, places), *plan.settled]
     if not plan.protocol.data.prospective:
         problems += _empty(prepared, places)
     if not plan.protocol.data.prospective and plan.protocol.data.collect is None:
         warnings += _some(_dropped(plan, places))
         warnings += _some(_empty_cells(plan, places))
     for prediction in plan.predictions:
-        problems += _both_ways(prediction, places)
         warnings += _resamples(prediction, plan, places)
         warnings += _both_true(prediction, places)
     warnings += few_units(prepared, places)
@@ -169,11 +188,9 @@ def judgeable(prepared: Prepared, places: Places, *, promised: bool = False) -> 
     asks again.
     """
     plan = prepared.plan
-    problems = [
-        problem
-        for prediction in plan.predictions
-        for problem in _evidence(prediction, prepared, places, promised=promised)
-    ]
+    problems = [*plan.unjudged]
+    if not promised:
+        problems += [x for prediction in plan.predictions for x in _exact(prediction, prepared, places)]
     return list(dict.fromkeys([*problems, *_families(plan, places)]))
 
 
@@ -305,29 +322,6 @@ def _any_empty(columns: Iterable[str], panel: Panel) -> np.ndarray:
     return out
 
 
-def _both_ways(prediction: PredictionPlan, places: Places) -> list[Problem]:
-    if prediction.claim.guard:
-        return []
-    path = (*prediction.path, "claim")
-    can_hold, can_fail = prediction.claim.root.can
-    out = []
-    if not can_fail:
-        out.append(Problem("this claim is true whatever the records say: it cannot fail", places(path)))
-    elif not can_hold:
-        out.append(Problem("this claim is false whatever the records say: it cannot hold", places(path)))
-    where = (*prediction.path, "falsified_if")
-    can = None
-    if prediction.support is not None:
-        can = support_outcomes(prediction.support)
-    elif prediction.falsifier is not None and not prediction.falsifier.guard:
-        can = prediction.falsifier.root.can
-    if can is not None and not can[0]:
-        out.append(Problem("this falsifier can never apply", places(where)))
-    if can is not None and not can[1]:
-        out.append(Problem("this falsifier always applies", places(where)))
-    return out
-
-
 def _both_true(prediction: PredictionPlan, places: Places) -> list[Problem]:
     """A warning where claim and falsifier leave values of which both are true."""
     spec = prediction.spec
@@ -339,53 +333,23 @@ def _both_true(prediction: PredictionPlan, places: Places) -> list[Problem]:
     return [Problem(said, places((*prediction.path, "falsified_if")))]
 
 
-def _claims(prediction: PredictionPlan) -> list[tuple[str, Claim]]:
-    out = [("claim", prediction.claim)]
-    if prediction.falsifier is not None:
-        out.append(("falsified_if", prediction.falsifier))
-    return out
-
-
-def _evidence(
-    prediction: PredictionPlan, prepared: Prepared, places: Places, *, promised: bool
-) -> list[Problem]:
-    """Legs that the registered evidence cannot judge."""
-    kind = prediction.spec.evidence.kind
-    if kind not in ("interval", "exact"):
+def _exact(prediction: PredictionPlan, prepared: Prepared, places: Places) -> list[Problem]:
+    """Legs that are no count of units which went one way or the other."""
+    if prediction.spec.evidence.kind != "exact":
         return []
-    out = []
-    for key, claim in _claims(prediction):
-        where = places((*prediction.path, key))
-        for leg in claim.legs:
-            if leg.point_only:
-                continue
-            if leg.op is None or (leg.op in ("==", "!=") and not leg.two_sided):
-                hint = "use"
-                if leg.op is not None:
-                    hint = (
-                        "write `within [a, b]` for equality, or two one-sided predictions for a difference, "
-                        "or use"
-                    )
-                out.append(
-                    Problem(
-                        f"`{leg.text}` has no difference with an interval; {hint} `evidence: point` or "
-                        "{support: p} (point(c) judges one leg at the point)",
-                        where,
-                    )
-                )
-            elif (
-                kind == "exact"
-                and not promised
-                and (leg.two_sided or any(exact_of(leg, at, prepared) is None for at in range(len(leg.axes))))
-            ):
-                out.append(
-                    Problem(
-                        f"`{leg.text}`: exact evidence needs one rate against a number, or two rates over "
-                        "the same units, with one row a unit (repeated answers: `samples: majority`)",
-                        where,
-                    )
-                )
-    return out
+    drawn = prepared.plan.protocol.resampling
+    alike = ", and one answer a cluster, which counts as one unit" if drawn and drawn.cluster else ""
+    return [
+        Problem(
+            f"`{leg.text}`: exact evidence needs one rate against a number, or two rates over "
+            f"the same units, with one row a unit (repeated answers: `samples: majority`){alike}",
+            places((*prediction.path, key)),
+        )
+        for key, claim in prediction.claims()
+        for leg in claim.legs
+        if not leg.point_only
+        and (leg.two_sided or any(exact_of(leg, at, prepared) is None for at in range(len(leg.axes))))
+    ]
 
 
 def legs_below(piece: Piece) -> int:

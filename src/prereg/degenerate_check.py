@@ -148,7 +148,7 @@ def _met(claim: Claim, frame: _Frame) -> bool:
             truth = np.where(np.isnan(data), np.nan, (data != 0) * 1.0)
         else:
             truth = data if leg.op is None else comparison(leg.op)(data)
-        pairs = ~np.isnan(truth[1:].reshape(-1, 2, truth.shape[1]))
+        pairs = ~np.isnan(truth[1:].reshape(len(truth) // 2, 2, truth.shape[1]))
         legs.append(np.where(pairs.any(axis=1).all(axis=0), truth[0], np.nan))
     return bool(_truth(claim.root, 0, legs) == 1)
 

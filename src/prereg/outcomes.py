@@ -95,7 +95,10 @@ def _check(node: syntax.Node, ids: Sequence[str], reads: dict[str, None]) -> Non
                 _check(child, ids, reads)
         case _:
             raise ExpressionError(
-                "a condition knows verdicts, `and`, `or`, `not`, sums and comparisons", node.start, node.end
+                "a condition is made of held(id), failed(id), falsified(id) and surprise(id), "
+                "with `and`, `or`, `not`, sums and comparisons",
+                node.start,
+                node.end,
             )
 
 

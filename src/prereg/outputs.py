@@ -193,7 +193,7 @@ class Standing(TypedDict):
     digest: str
     name: str
     locked: str
-    state: Literal["judged", "never run", "started, never finished", "damaged"]
+    state: Literal["judged", "never run", "started, never finished", "ledger gone", "damaged"]
     superseded_by: str | None
     amends: Digest | None
     attempts: dict[str, Count]

@@ -160,6 +160,11 @@ class PredictionPlan:
     support: SupportCondition | None = None
     falsifier: Claim | None = None
 
+    def claims(self) -> list[tuple[str, Claim]]:
+        """The claim, and the falsifier that is one, by their keys in the protocol."""
+        out = [("claim", self.claim)]
+        return out if self.falsifier is None else [*out, ("falsified_if", self.falsifier)]
+
 
 @dataclass(frozen=True, eq=False)
 class ReportPlan:
@@ -215,3 +220,7 @@ class Plan:
     """Policies that `exclude` took out, by the factors of its expression."""
     excluded_factors: tuple[str, ...] = ()
     warnings: tuple[Problem, ...] = ()
+    settled: tuple[Problem, ...] = ()
+    """Claims and falsifiers that come out one way whatever the records say."""
+    unjudged: tuple[Problem, ...] = ()
+    """Legs that the registered evidence cannot judge."""

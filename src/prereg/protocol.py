@@ -435,6 +435,33 @@ def read_protocol(document: "Document") -> Protocol:
     return protocol
 
 
+def without_malformed(document: "Document") -> Protocol | None:
+    """The protocol a document would hold if its malformed predictions were bare claims.
+
+    For the problems of everything else to be told together with theirs. None where more is malformed.
+    """
+    tree = document.tree
+    predictions = tree.get("predictions") if isinstance(tree, dict) else None
+    if not isinstance(tree, dict) or not isinstance(predictions, dict):
+        return None
+    try:
+        return Protocol.model_validate_json(json.dumps(tree))
+    except ValidationError as error:
+        places = [item["loc"] for item in error.errors(include_url=False, include_input=False)]
+    bare = dict(predictions)
+    for place in places:
+        section, name, within = (*map(str, place[:3]), "", "")[:3]
+        spec = predictions.get(name)
+        if section != "predictions" or not isinstance(spec, dict) or within in ("", "claim", "each"):
+            return None
+        kept = {"each": spec["each"]} if "each" in spec else {}
+        bare[name] = {"claim": spec.get("claim"), "evidence": "point", **kept}
+    try:
+        return Protocol.model_validate_json(json.dumps({**tree, "predictions": bare}))
+    except ValidationError:
+        return None
+
+
 def _stored_evidence(document: "Document") -> "Iterator[Problem]":
     """Evidence as it is stored, {kind: point}, is no way to write it: one thing is written in one way."""
     predictions = document.tree.get("predictions") if isinstance(document.tree, dict) else None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from prereg.documents import SHAPES
@@ -11,16 +12,24 @@ from prereg.metrics import KINDS, Kind, Parameter
 from prereg.numerals import shown
 from prereg.outputs import OUTPUTS, output_schema
 from prereg.protocol import Protocol
+from prereg.resolve.metrics import SHOWN
 
+_PLACEHOLDER = {"type": "string", "pattern": r"^\$[A-Za-z_]", "description": "an entry of `each`"}
 _EXPRESSION = {"type": ["string", "number", "boolean"], "description": "an expression"}
 
 
 def _parameter(p: Parameter) -> dict[str, Any]:
+    if p.kind == "columns":
+        most = {} if p.most == math.inf else {"maxItems": int(p.most)}
+        return {"type": "array", "items": _EXPRESSION, "minItems": max(1, int(p.least)), **most}
     if p.of_rows:
         return {**_EXPRESSION, "description": "an expression; optional"} if p.optional else _EXPRESSION
     if p.kind == "choice":
-        return {"enum": list(p.choices), "default": p.default}
-    out: dict[str, Any] = {"type": "integer" if p.kind == "integer" else "number"}
+        out: dict[str, Any] = {"anyOf": [{"enum": list(p.choices)}, _PLACEHOLDER]}
+    elif p.kind == "text":
+        out = {"type": "string"}
+    else:
+        out = {"anyOf": [{"type": "integer" if p.kind == "integer" else "number"}, _PLACEHOLDER]}
     if p.default is not None:
         out["default"] = p.default
     return out
@@ -47,10 +56,15 @@ def metric_schema() -> dict[str, Any]:
     kinds: dict[str, Any] = {name: _kind(kind) for name, kind in KINDS.items()}
     kinds["value"] = {**_EXPRESSION, "description": "an expression over other metrics and factors"}
     common = {
-        "part": {"type": "string", "description": "the part of the split that is read"},
-        "among": _EXPRESSION,
-        "per": {"type": "string", "description": "a column that splits the metric by category"},
-        "show": {"enum": ["wilson"]},
+        "part": {"type": ["string", "null"], "description": "the part of the split that is read"},
+        "among": {**_EXPRESSION, "type": [*_EXPRESSION["type"], "null"]},
+        "per": {"type": ["string", "null"], "description": "a column that splits the metric by category"},
+        "each": {
+            "type": ["object", "null"],
+            "description": "a factor and its values; $name stands for the value",
+            "additionalProperties": {"type": "array", "items": {"type": ["string", "number", "boolean"]}},
+        },
+        "show": {"enum": [*SHOWN, None]},
     }
     return {
         "type": "object",
@@ -68,6 +82,10 @@ def protocol_schema() -> dict[str, Any]:
     gate = {"$ref": "#/$defs/Gate"}
     listed = {"type": "array", "items": gate, "minItems": 1}
     tree["$defs"]["Policies"]["properties"]["gate"] = {"anyOf": [gate, listed]}
+    # defaults as one would write them, not as they are stored
+    tree["$defs"]["Prediction"]["properties"]["evidence"]["default"] = "interval"
+    tree["$defs"]["Select"]["properties"]["delta"]["default"] = [0.1]
+    tree["properties"]["policies"]["default"] = {}
     tree["properties"]["metrics"]["additionalProperties"] = metric_schema()
     tree["properties"]["metrics"].pop("patternProperties", None)
     return tree

@@ -45,7 +45,7 @@ class Standing:
     locked: str
     """The time in its envelope: what a clock said."""
     state: str
-    """`judged`, `never run`, `started, never finished`, or `damaged`."""
+    """`judged`, `never run`, `started, never finished`, `ledger gone`, or `damaged`."""
     superseded_by: str | None = None
     amends: str | None = None
     attempts: dict[str, int] = field(default_factory=dict)
@@ -98,7 +98,8 @@ def _standing(project: Project, one: Registration, known: Sequence[Registration]
         problem = str(problems[0])
     state = "judged" if content is not None else "never run"
     if content is None and ends:
-        state = "started, never finished"
+        finished = ends.keys() & {"written", "reproduced"}
+        state = "ledger gone" if finished else "started, never finished"
     if problem is not None:
         state = "damaged"
     return Standing(

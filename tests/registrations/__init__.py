@@ -9,6 +9,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import jsonschema
 import pytest
 
 from prereg import registration
@@ -17,6 +18,7 @@ from prereg.errors import InputError
 from prereg.lock import lock
 from prereg.project import Project
 from prereg.run import run
+from prereg.schema import protocol_schema
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -67,6 +69,9 @@ class Found:
         return {tuple(v["policy"]): (v["value"], v["interval"]) for v in chosen["values"]}
 
 
+SCHEMA = jsonschema.Draft202012Validator(protocol_schema())
+
+
 def verdict(entry):
     return f"failed ({entry['reason']})" if entry["verdict"] == "failed" else entry["verdict"]
 
@@ -94,6 +99,7 @@ def judged(folder, protocol, rows) -> Found:
     path = written(folder, protocol, rows)
     project = Project.at(folder)
     checked = check(project, path)
+    SCHEMA.validate(checked.document.tree)  # an editor must not refuse what the tool accepts
     lock(project, checked)
     outcome = run(project, registration.current(project, checked.protocol.id))
     table = (outcome.folder / "policies.csv").read_text(encoding="utf-8")

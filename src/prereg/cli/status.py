@@ -14,7 +14,13 @@ if TYPE_CHECKING:
 
     from prereg.status import Standing
 
-_STYLE = {"judged": "green", "never run": "yellow", "started, never finished": "yellow", "damaged": "red"}
+_STYLE = {
+    "judged": "green",
+    "never run": "yellow",
+    "started, never finished": "yellow",
+    "ledger gone": "red",
+    "damaged": "red",
+}
 
 
 def command(root: Root = Path(), json: Json = False) -> int:

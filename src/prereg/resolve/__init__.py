@@ -75,6 +75,8 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
         outcomes=outcomes,
         exclude=exclude,
         warnings=tuple(sorted(notes.warnings, key=file_order)),
+        settled=tuple(notes.settled),
+        unjudged=tuple(notes.unjudged),
     )
 
 

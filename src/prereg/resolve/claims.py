@@ -11,6 +11,7 @@ from prereg.expression.syntax import ExpressionError
 from prereg.outcomes import Outcome, compile_outcome, uncovered
 from prereg.plan import PredictionPlan, ReportPlan
 from prereg.resolve.expand import expand
+from prereg.resolve.fitness import unfit
 
 if TYPE_CHECKING:
     from prereg.expression.environment import Environment
@@ -40,6 +41,7 @@ def resolve_claims(
                 notes.problem(where, f"`given` names an earlier prediction, found `{given}`{hint}")
         before.append(name)
         if plan is not None:
+            unfit(plan, notes)
             out.append(plan)
     reports = []
     for name, text in protocol.reports.items():

@@ -217,7 +217,11 @@ class _Resolver:
         for values in each.combinations():
             reader = Parameters(self.records, self.columns, self.units, self.notes, values)
             arguments, options = reader.read(kind, given, inner)
-            among = reader.expression((*path, "among"), spec["among"], TRUTH) if "among" in spec else None
+            among = (
+                reader.expression((*path, "among"), spec["among"], TRUTH)
+                if spec.get("among") is not None
+                else None
+            )
             repeats.append(Repeat(tuple(values.values()), among, arguments, options))
         per, categories = self._per(spec, path)
         part = self._part(spec, path)

@@ -26,6 +26,10 @@ class Notes:
         self.places = places
         self.problems: list[Problem] = []
         self.warnings: list[Problem] = []
+        self.settled: list[Problem] = []
+        """Claims and falsifiers that come out one way whatever the records say; a rehearsal shows them."""
+        self.unjudged: list[Problem] = []
+        """Legs that the registered evidence cannot judge."""
         self.odd: dict[str, str] = {}
         """Per column: why it is not the numbers or truth values that most of its cells are."""
 
@@ -66,7 +70,8 @@ class Notes:
     def stop_if_broken(self) -> None:
         """Raise what was gathered, in the order of the file, where later stages would make no sense."""
         if self.problems:
-            raise InputError(*sorted(dict.fromkeys(self.problems), key=file_order))
+            every = [*self.problems, *self.settled, *self.unjudged]
+            raise InputError(*sorted(dict.fromkeys(every), key=file_order))
 
 
 def _caret(text: str, at: int, around: int = 24) -> str:
