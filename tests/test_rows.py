@@ -12,7 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prereg.expression import syntax
-from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells, Compiler
+from prereg.expression.cells import BINARY, NUMBER, TEXT, TRUTH, Cells
+from prereg.expression.rows import Compiler
 from prereg.expression.syntax import parse
 
 

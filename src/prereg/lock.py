@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from prereg.analysis import Analysis
     from prereg.check import Checked
     from prereg.draws import Stream
-    from prereg.expression.rows import Cells
+    from prereg.expression.cells import Cells
     from prereg.plan import Plan
     from prereg.project import Project
     from prereg.registration import Registration

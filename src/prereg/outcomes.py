@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING
 from prereg.dataclass import dataclass
 from prereg.errors import suggestion
 from prereg.expression import syntax
+from prereg.expression.operators import COMPARISONS
 from prereg.expression.syntax import ExpressionError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
 FUNCTIONS = ("held", "failed", "falsified", "surprise")
 VERDICTS = ("held", "failed", "falsified")
@@ -102,16 +103,6 @@ def _check(node: syntax.Node, ids: Sequence[str], reads: dict[str, None]) -> Non
             )
 
 
-_COMPARE: dict[str, Callable[[Decimal, Decimal], bool]] = {
-    "<": lambda a, b: a < b,
-    "<=": lambda a, b: a <= b,
-    ">": lambda a, b: a > b,
-    ">=": lambda a, b: a >= b,
-    "==": lambda a, b: a == b,
-    "!=": lambda a, b: a != b,
-}
-
-
 def _value(node: syntax.Node, facts: Mapping[str, tuple[str, bool]]) -> Decimal:
     match node:
         case syntax.Number(value=value):
@@ -137,7 +128,7 @@ def _value(node: syntax.Node, facts: Mapping[str, tuple[str, bool]]) -> Decimal:
         case syntax.Chain(operands=operands, ops=ops):
             values = [_value(x, facts) for x in operands]
             links = zip(ops, itertools.pairwise(values), strict=True)
-            return Decimal(int(all(_COMPARE[o](*pair) for o, pair in links)))
+            return Decimal(int(all(COMPARISONS[o](*pair) for o, pair in links)))
         case _:
             raise AssertionError(node)
 

@@ -14,7 +14,7 @@ import numpy as np
 
 from prereg.dataclass import dataclass, field
 from prereg.errors import InputError, MissingError, Problem
-from prereg.expression.rows import NUMBER, TEXT, Cells
+from prereg.expression.cells import NUMBER, TEXT, Cells
 from prereg.numerals import shown
 from prereg.values import as_decimal
 

@@ -10,7 +10,7 @@ from typing import Protocol as Interface
 import numpy as np
 
 from prereg.dataclass import dataclass, field
-from prereg.expression.rows import NUMBER, Cells
+from prereg.expression.cells import NUMBER, Cells
 from prereg.thresholds import by_unit
 
 if TYPE_CHECKING:

@@ -18,6 +18,7 @@ from prereg.dataclass import asdict, dataclass, replace
 from prereg.detectable import WANTED, Design, Shape, detectable, least_plus, least_successes
 from prereg.errors import Problem
 from prereg.expression.claims import Branch, Fold, Leg, Opposite
+from prereg.expression.operators import NEGATED, TURNED
 from prereg.expression.ranges import UNIT
 from prereg.expression.reductions import PAIRED
 from prereg.questions import piece_at
@@ -38,8 +39,6 @@ FORMS = {
     "apart": "two rates or means over different units",
 }
 ASSUMED = {"one": _ONE, "two": _TWO, "apart": _APART}
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "!=": "!="}
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 _CORRELATION = re.compile(rf"\b({'|'.join(PAIRED)})\(")
 
 
@@ -115,8 +114,8 @@ class _Asked:
     def op(self) -> str:
         """The comparison that must be shown, `metric op bar`."""
         op = self.leg.op or ""
-        op = _TURNED.get(op, op) if self.leg.flipped else op
-        return op if self.positive else _NEGATED.get(op, op)
+        op = TURNED.get(op, op) if self.leg.flipped else op
+        return op if self.positive else NEGATED.get(op, op)
 
 
 def _asked(prediction: PredictionPlan, prepared: Prepared) -> list[_Asked]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import dataclass, field
-from prereg.expression.rows import TEXT, TRUTH, Cells
+from prereg.expression.cells import TEXT, TRUTH, Cells
 from prereg.kernels.categories import Categories
 from prereg.metrics import Kernel, Rows
 from prereg.panels import ActionTable

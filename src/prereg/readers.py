@@ -21,7 +21,7 @@ import numpy as np
 
 from prereg import formats
 from prereg.errors import InputError, MissingError, Place, Problem
-from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells
+from prereg.expression.cells import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.numerals import LARGEST, shown
 from prereg.records import NAMING, Column, Records, as_written, coded, text_cells
 

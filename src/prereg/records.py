@@ -8,7 +8,7 @@ import numpy as np
 
 from prereg.dataclass import dataclass
 from prereg.errors import Place, Problem
-from prereg.expression.rows import TEXT, Cells
+from prereg.expression.cells import TEXT, Cells
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence

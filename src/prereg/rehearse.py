@@ -22,8 +22,7 @@ from prereg.analysis import analyse, compute
 from prereg.dataclass import dataclass, replace
 from prereg.draws import Stream
 from prereg.errors import InputError, MissingError, Place, PreregError, Problem, listed, suggestion
-from prereg.expression import rows
-from prereg.expression.rows import Cells
+from prereg.expression.cells import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.lock import circumstances
 from prereg.numerals import shown
 from prereg.parallel import map_blocks
@@ -33,7 +32,7 @@ from prereg.records import Column, as_text, is_column
 from prereg.resolve.columns import resolve_columns
 from prereg.resolve.notes import Notes
 from prereg.sealed import Layout
-from prereg.usage import NUMBER, TEXT, TRUTH, UNIT, Usage, Use, usage
+from prereg.usage import UNIT, Usage, Use, usage
 from prereg.values import as_decimal
 
 if TYPE_CHECKING:
@@ -226,9 +225,9 @@ class _Source:
                 codes = np.where(share[None, :] >= 1, levels.index(one.other), codes)
             if missing is not None:
                 codes = np.where(missing, -1, codes)
-            return Column(rows.TEXT, Cells(rows.TEXT, codes, missing, levels))
+            return Column(TEXT, Cells(TEXT, codes, missing, levels))
         if one.kind == TRUTH:
-            return Column(rows.TRUTH, Cells(rows.TRUTH, (words >> np.uint64(63) == 1)[None, :], missing))
+            return Column(TRUTH, Cells(TRUTH, (words >> np.uint64(63) == 1)[None, :], missing))
         if one.values:
             numbers = np.array([float(v) for v in one.values])
             data = numbers[np.minimum((share * len(numbers)).astype(np.int64), len(numbers) - 1)]
@@ -239,7 +238,7 @@ class _Source:
             more = self._words(one, draw, round_, "normal", 12)
             data = np.round(((more >> np.uint64(11)) * 2.0**-53).sum(axis=0) - 6, _DECIMALS)
         binary = bool(((data == 0) | (data == 1)).all())
-        return Column(rows.BINARY if binary else rows.NUMBER, Cells(rows.NUMBER, data[None, :], missing))
+        return Column(BINARY if binary else NUMBER, Cells(NUMBER, data[None, :], missing))
 
     def _words(self, one: Drawn, draw: int, round_: int, what: str = "cells", count: int = 0) -> np.ndarray:
         """(N,) words, or (count, N): the same for all records of a unit where the column is one of units."""
@@ -258,9 +257,9 @@ def _cells(source: _Source, protocol: Protocol, draw: int, places: Places) -> Re
     records = replace(source.records, columns={**source.records.columns, **columns})
     if all(role in columns for role in roles):
         answered, certified = (columns[role].cells for role in roles)
-        if answered.kind == certified.kind == rows.TRUTH:
+        if answered.kind == certified.kind == TRUTH:
             data = certified.data & (answered.data | answered.missing_mask())
-            records.columns[roles[1]] = Column(rows.TRUTH, replace(certified, data=data))
+            records.columns[roles[1]] = Column(TRUTH, replace(certified, data=data))
         return records
     if not set(roles) & set(protocol.data.derive):
         return records

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from prereg.dataclass import dataclass, field
 from prereg.expression import syntax
+from prereg.expression.cells import NUMBER, TEXT, TRUTH
 from prereg.expression.syntax import ExpressionError
 from prereg.metrics import KINDS
 from prereg.resolve.parameters import expression_text
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
     from prereg.protocol import Protocol
 
 ROLES = ("answered", "certified", "action")
-TRUTH, NUMBER, UNIT, TEXT = "truth", "number", "unit", "text"
+UNIT = "unit"
 _SLOT = re.compile(r"\$([A-Za-z_][A-Za-z0-9_]*)")
 _OUTCOME_OF_UNIT = ("label", "error", "correct")
 """Parameters in [0, 1] that are right or wrong as a rule, not confidences."""

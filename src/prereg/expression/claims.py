@@ -13,6 +13,7 @@ import numpy as np
 
 from prereg.dataclass import dataclass, field, replace
 from prereg.expression import ranges, syntax
+from prereg.expression.operators import TURNED
 from prereg.expression.policies import REDUCE, Compiler, group_by
 from prereg.expression.terms import (
     BROKEN,
@@ -162,7 +163,7 @@ class ClaimCompiler:
         return Claim(root, tuple(self.legs), guards(*self.terms) is True)
 
     def _text(self, node: Node) -> str:
-        return " ".join(self.source[node.start : node.end].split())
+        return syntax.written(node, self.source)
 
     def piece(self, node: Node) -> Piece | None:
         """The piece of a tree; None where it has a problem."""
@@ -435,11 +436,10 @@ def support_condition(node: Node) -> SupportCondition | None:
     if not isinstance(node, syntax.Chain) or len(node.ops) != 1:
         return None
     left, right = node.operands
-    swap = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "==", "!=": "!="}
     if isinstance(left, syntax.Support) and isinstance(right, syntax.Number):
         return SupportCondition(node.ops[0], float(right.value))
     if isinstance(right, syntax.Support) and isinstance(left, syntax.Number):
-        return SupportCondition(swap[node.ops[0]], float(left.value))
+        return SupportCondition(TURNED[node.ops[0]], float(left.value))
     return None
 
 

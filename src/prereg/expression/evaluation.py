@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import replace
+from prereg.expression.operators import COMPARISONS
 from prereg.expression.reductions import paired_reason
 from prereg.expression.terms import Facts, Frame, Result, merge_facts, no_facts
 from prereg.values import CODE
@@ -21,14 +22,7 @@ if TYPE_CHECKING:
 
 def comparison(op: str) -> Callable[[np.ndarray], np.ndarray]:
     """`d op 0` as three-valued truth."""
-    function = {
-        "<": np.less,
-        "<=": np.less_equal,
-        ">": np.greater,
-        ">=": np.greater_equal,
-        "==": np.equal,
-        "!=": np.not_equal,
-    }[op]
+    function = COMPARISONS[op]
 
     def evaluate(d: np.ndarray) -> np.ndarray:
         with np.errstate(invalid="ignore"):

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from prereg.dataclass import dataclass
 from prereg.expression import syntax
+from prereg.expression.operators import NEGATED, TURNED
 from prereg.expression.ranges import INF
-
-_TURNED = {"<": ">", "<=": ">=", ">": "<", ">=": "<=", "==": "=="}
-_NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 
 
 @dataclass(frozen=True)
@@ -73,10 +71,10 @@ def _links(node: syntax.Node) -> list[_Link] | None:
             return _links(inner)
         case syntax.Negation(operand=inner):
             links = _links(inner)
-            if links is None or len(links) != 1 or links[0][1] not in _NEGATED:
+            if links is None or len(links) != 1 or links[0][1] not in NEGATED:
                 return None
             left, op, right = links[0]
-            return [(left, _NEGATED[op], right)]
+            return [(left, NEGATED[op], right)]
         case syntax.Junction(op="and", operands=operands):
             out = []
             for operand in operands:
@@ -90,18 +88,18 @@ def _links(node: syntax.Node) -> list[_Link] | None:
 
 
 def _bound(left: syntax.Node, op: str, right: syntax.Node, source: str) -> tuple[str, Span] | None:
-    if op not in _TURNED:
+    if op == "!=":
         return None
     a, b = _number(left), _number(right)
     if a is not None and b is not None:
         return None
     if a is not None:
-        left, op, b = right, _TURNED[op], a
+        left, op, b = right, TURNED[op], a
     name = _text(left, source)
     if b is None:  # the difference of two quantities against 0, under one name whichever stands left
         other, b = _text(right, source), 0.0
         if other < name:
-            name, other, op = other, name, _TURNED[op]
+            name, other, op = other, name, TURNED[op]
         name = f"{name} - ({other})"
     if op == "==":
         return name, Span(b, b)

@@ -197,6 +197,17 @@ def names(node: Node) -> Iterator[str]:
             yield piece.name
 
 
+def written(node: Node, source: str) -> str:
+    """A piece as it stands in the text it was read from, in one line."""
+    return " ".join(source[node.start : node.end].split())
+
+
+def note(problems: list[ExpressionError], message: str, node: Node | Selector) -> None:
+    """Add what is wrong with a piece, once: the middle of a chain is read twice."""
+    if not any((x.message, x.start, x.end) == (message, node.start, node.end) for x in problems):
+        problems.append(ExpressionError(message, node.start, node.end))
+
+
 _ESCAPES = {"\\": "\\", '"': '"', "'": "'", "n": "\n", "t": "\t"}
 
 

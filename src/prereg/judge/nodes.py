@@ -8,12 +8,13 @@ the maximum and the change of sign, and the same three rules combine verdicts (f
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from prereg.dataclass import dataclass
+from prereg.expression.operators import COMPARISONS
 
 Floats: TypeAlias = NDArray[np.float64]
 Truths: TypeAlias = NDArray[np.int8]
@@ -104,19 +105,10 @@ class Not:
 Elementary: TypeAlias = Leg | Truth
 Node: TypeAlias = Leg | Truth | Junction | Not
 
-_COMPARE: dict[str, Any] = {
-    "<": np.less,
-    "<=": np.less_equal,
-    ">": np.greater,
-    ">=": np.greater_equal,
-    "==": np.equal,
-    "!=": np.not_equal,
-}
-
 
 def compare(op: Op, value: float, bound: float = 0.0) -> bool:
     """Whether `value op bound`, for two defined reals."""
-    return bool(_COMPARE[op](value, bound))
+    return bool(COMPARISONS[op](value, bound))
 
 
 def elementary(node: Node) -> Iterator[Elementary]:
@@ -171,7 +163,7 @@ def leg_truth(leg: Elementary, resamples: int) -> Truths:
         side = values[0]
         true = values > 0 if side > 0 else values < 0 if side < 0 else np.zeros(len(values), dtype=bool)
     else:
-        true = _COMPARE[leg.op](values, 0.0)
+        true = COMPARISONS[leg.op](values, 0.0)
     truth: Truths = np.where(true, 1, -1).astype(np.int8)
     truth[~np.isfinite(values)] = 0
     return truth

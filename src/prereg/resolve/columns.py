@@ -8,7 +8,8 @@ import numpy as np
 
 from prereg.dataclass import dataclass
 from prereg.errors import InputError, listed, suggestion
-from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells, Compiler
+from prereg.expression.cells import BINARY, NUMBER, TEXT, TRUTH, Cells
+from prereg.expression.rows import Compiler
 from prereg.expression.syntax import RESERVED
 from prereg.numerals import shown
 from prereg.panels import RowTable

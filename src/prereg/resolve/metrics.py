@@ -11,8 +11,8 @@ from prereg.dataclass import dataclass, field, replace
 from prereg.errors import suggestion
 from prereg.expression import policies as language
 from prereg.expression import ranges, syntax
+from prereg.expression.cells import BINARY, TRUTH
 from prereg.expression.environment import Environment, Metric
-from prereg.expression.rows import BINARY, TRUTH
 from prereg.kernels.categories import lines
 from prereg.metrics import KINDS
 from prereg.plan import Each, MetricPlan, Repeat

@@ -10,7 +10,8 @@ import numpy as np
 
 from prereg.dataclass import dataclass, field
 from prereg.errors import suggestion
-from prereg.expression.rows import BINARY, NUMBER, TRUTH, Compiler, Rows
+from prereg.expression.cells import BINARY, NUMBER, TRUTH
+from prereg.expression.rows import Compiler, Rows
 from prereg.expression.syntax import Bool, Call, ExpressionError, Name, Node
 from prereg.shapes import spoken
 from prereg.values import as_decimal

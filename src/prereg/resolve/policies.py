@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg import policies
-from prereg.expression.rows import NUMBER, Cells, Compiler, Rows, number_of, truth_of
+from prereg.expression.cells import NUMBER, Cells, number_of, truth_of
+from prereg.expression.rows import Compiler, Rows
 from prereg.numerals import shown as shown_text
 from prereg.resolve.settings import Settings
 from prereg.values import as_decimal, decimal_text

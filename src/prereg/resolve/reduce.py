@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import replace
-from prereg.expression.rows import BINARY, NUMBER, TEXT, TRUTH, Cells
+from prereg.expression.cells import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.panels import Layout, Panel, RowTable
 
 if TYPE_CHECKING:

@@ -8,7 +8,8 @@ import numpy as np
 
 from prereg import thresholds
 from prereg.errors import suggestion
-from prereg.expression.rows import BINARY, NUMBER, TRUTH, Cells, Compiler, Rows
+from prereg.expression.cells import BINARY, NUMBER, TRUTH, Cells
+from prereg.expression.rows import Compiler, Rows
 from prereg.expression.syntax import Arithmetic, Call
 from prereg.panels import ActionTable
 from prereg.plan import ThresholdPlan

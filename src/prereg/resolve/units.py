@@ -9,7 +9,7 @@ import numpy as np
 from prereg import draws, split
 from prereg.dataclass import dataclass, replace
 from prereg.errors import InputError, PreregError, Problem, listed, suggestion
-from prereg.expression.rows import TEXT, TRUTH, Cells
+from prereg.expression.cells import TEXT, TRUTH, Cells
 from prereg.panels import Layout, Panel, RowTable, SeveralValuesError, lay_out
 from prereg.plan import Sample
 from prereg.records import Column, as_text, as_written
