@@ -10,7 +10,7 @@ import pytest
 
 from prereg.expression import rows
 from prereg.expression.claims import support_condition
-from prereg.expression.policies import POLICY_FUNCTIONS
+from prereg.expression.policy_functions import FUNCTIONS as POLICY_FUNCTIONS
 from prereg.expression.ranges import UNIT
 from prereg.expression.row_functions import FUNCTIONS as ROW_FUNCTIONS
 from prereg.expression.syntax import Call, Selection, parse, walk

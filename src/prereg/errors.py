@@ -147,6 +147,11 @@ def listed(names: Iterable[str], most: int = 12) -> str:
     return (", ".join(known[:most]) or "none") + more
 
 
+def quoted(names: Iterable[str]) -> str:
+    """Return names as a message shows them, each in backquotes; "none" where there is none."""
+    return ", ".join(f"`{name}`" for name in names) or "none"
+
+
 def suggestion(word: str, known: Iterable[str]) -> str:
     """Return "; did you mean `name`?" for the nearest known name, or "" if none is near."""
     name = nearest(word, known)

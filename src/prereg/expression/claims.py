@@ -12,9 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import dataclass, field, replace
+from prereg.errors import quoted
 from prereg.expression import ranges, syntax
 from prereg.expression.operators import TURNED
-from prereg.expression.policies import REDUCE, Compiler, group_by
+from prereg.expression.policies import REDUCE, Compiler
+from prereg.expression.policy_functions import grouped
 from prereg.expression.terms import (
     BROKEN,
     LABEL,
@@ -323,7 +325,7 @@ class ClaimCompiler:
                 if not set(piece.axes.factors) <= set(axes.factors):
                     axes = meet(axes, piece.axes)
         except AlignmentError as error:
-            names = ", ".join(f"`{x}`" for x in [*error.only_left, *error.only_right])
+            names = quoted([*error.only_left, *error.only_right])
             self.compiler.fail(f"these parts do not align: only one has the factor {names}; {REDUCE}", node)
             return None
         can = [p.can for p in known]
@@ -369,12 +371,10 @@ class ClaimCompiler:
                 f"`{node.function}` folds a vector over policies; this is one value already", node
             )
             return None
-        grouped = group_by(child.axes, node.over)
-        if isinstance(grouped, str):
-            has = ", ".join(f"`{x}`" for x in child.axes.factors)
-            self.compiler.fail(f"`over={grouped}`: the vector has no such factor; it has {has}", node)
+        grouping = grouped(self.compiler, node, child.axes)
+        if grouping is None:
             return None
-        axes, groups, _ = grouped
+        axes, groups, _ = grouping
         op = "and" if node.function == "all" else "or"
         return Fold(op, self._text(node), axes, child, tuple(groups), child.can)
 

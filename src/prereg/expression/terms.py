@@ -96,6 +96,14 @@ class Term:
     lay: Callable[[Axes], Callable[[Frame], Result]] | None = None
 
 
+def _never(_: Frame) -> Result:
+    raise AssertionError("a broken term is never evaluated")
+
+
+BROKEN_TERM = Term(BROKEN, SCALAR, _never)
+"""What a piece with a problem becomes; nothing more is said of what it stands in."""
+
+
 def no_facts(size: int) -> Facts:
     """Facts of values that are all defined and count nothing."""
     return Facts(np.zeros(size, dtype=np.int8))

@@ -471,7 +471,7 @@ def resolve_metrics(
     found, environment = Values(resolver.values, environment, units.degenerate, notes).resolve()
     resolver.plans.update(found)
     for name, node in lets.items():
-        inner = language.Compiler(environment, _open_lets=(name,))
+        inner = language.Compiler(environment, open_lets=(name,))
         inner.term(node)
         notes.expressions(("let", name), protocol.let[name], inner.problems)
         if inner.problems:
