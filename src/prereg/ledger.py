@@ -43,6 +43,11 @@ def shortened(value: Any) -> Any:
     return short
 
 
+def said(verdict: str, reason: str | None) -> str:
+    """A verdict with its reason, in words."""
+    return f"{verdict} ({reason})" if reason else verdict
+
+
 @dataclass(frozen=True)
 class Ledger:
     """One stored ledger."""

@@ -144,9 +144,6 @@ def sharing(
         content, _ = _judged(project, other)
         verdicts = None
         if content is not None:
-            verdicts = {
-                p["id"]: p["verdict"] if p["reason"] is None else f"{p['verdict']} ({p['reason']})"
-                for p in content["predictions"]
-            }
+            verdicts = {p["id"]: ledger.said(p["verdict"], p["reason"]) for p in content["predictions"]}
         out.append(Before(other.id, other.digest, names, verdicts))
     return sorted(out, key=lambda b: (b.verdicts is None, b.id, b.digest))

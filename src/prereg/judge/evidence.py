@@ -71,14 +71,9 @@ def judge_leg(
     `truth` is its truth at the point and in each resample, shape (1 + B,); `level` the registered two-sided
     level. Raises ValueError where the evidence cannot judge such a leg, which `check` has refused before.
     """
-    if evidence.kind == "point" or leg.point_only:
-        provable = provable_of(leg, truth)
-        return found(leg, truth, int(provable[0]), "point")
-    if evidence.kind == "support":
-        assert evidence.share is not None
-        sign = by_support(truth, provable_of(leg, truth), evidence.share)
-        few = "undefined" if not half_defined(truth) else None
-        return found(leg, truth, sign, evidence.to_tree(), reason=few)
+    judged = by_truth(leg, truth, evidence)
+    if judged is not None:
+        return judged
     if not isinstance(leg, Leg) or (leg.op in ("==", "!=") and not leg.two_sided):
         raise ValueError(f"{leg.text}: no difference to judge by `{evidence.kind}`; use `point` or `support`")
     if truth[0] == 0:
@@ -86,6 +81,18 @@ def judge_leg(
     if evidence.kind == "exact":
         return _by_exact(leg, truth, level, division)
     return _by_interval(leg, truth, level, division)
+
+
+def by_truth(leg: Elementary, truth: Truths, evidence: Evidence) -> Finding | None:
+    """Judge a leg by its truth alone, at the point or in the resamples; None where evidence asks for more."""
+    if evidence.kind == "point" or leg.point_only:
+        return found(leg, truth, int(provable_of(leg, truth)[0]), "point")
+    if evidence.kind == "support":
+        assert evidence.share is not None
+        sign = by_support(truth, provable_of(leg, truth), evidence.share)
+        few = "undefined" if not half_defined(truth) else None
+        return found(leg, truth, sign, evidence.to_tree(), reason=few)
+    return None
 
 
 def found(
@@ -238,21 +245,28 @@ def _by_exact(leg: Leg, truth: Truths, level: Fraction, division: Division) -> F
 
             return by_ends(leg, truth, ends, level, division, kind="exact", p=exact_p(leg))
         case TwoRates(plus, minus):
-            own = _own_level(truth, level, division)
+            own = own_level(truth, level, division)
             met = intervals.two_sided_at_most(plus, plus + minus, 1 - own)
             sign = int(truth[0]) if met and agrees(leg, exact_side(leg)) else 0
-            corrected = _corrected(truth, level, division)
-            return found(
-                leg,
-                truth,
-                sign,
-                "exact",
-                level=float(own if sign else level),
-                p=exact_p(leg),
-                level_corrected=None if corrected is None else float(corrected),
-            )
+            return by_p(leg, truth, sign, level, division, kind="exact", p=exact_p(leg))
         case _:
             raise ValueError(f"{leg.text}: no exact test applies")
+
+
+def by_p(
+    leg: Leg, truth: Truths, sign: int, level: Fraction, division: Division, *, kind: str, p: float
+) -> Finding:
+    """Build the finding of a test without an interval, given the verdict it comes to."""
+    corrected = _corrected(truth, level, division)
+    return found(
+        leg,
+        truth,
+        sign,
+        kind,
+        level=float(own_level(truth, level, division) if sign else level),
+        p=p,
+        level_corrected=None if corrected is None else float(corrected),
+    )
 
 
 def by_ends(
@@ -266,7 +280,7 @@ def by_ends(
     p: float | None = None,
 ) -> Finding:
     """Judge by the point and both ends: held where the comparison is true of all, falsified where of none."""
-    own = _own_level(truth, level, division)
+    own = own_level(truth, level, division)
     low, high = ends(own)
     if leg.two_sided:
         side = (low > 0) - (high < 0)
@@ -292,14 +306,14 @@ def by_ends(
     )
 
 
-def _own_level(truth: Truths, level: Fraction, division: Division) -> Fraction:
+def own_level(truth: Truths, level: Fraction, division: Division) -> Fraction:
     """Return the level of the direction in which the point lies: the only one that can decide."""
     return 1 - (1 - level) / (division.held if truth[0] > 0 else division.falsified)
 
 
 def _corrected(truth: Truths, level: Fraction, division: Division) -> Fraction | None:
     """Return the corrected level to print: the point's direction's where corrected, else the other's."""
-    own = _own_level(truth, level, division)
+    own = own_level(truth, level, division)
     if own != level:
         return own
     k = max(division.held, division.falsified)

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 Anticipated = Literal["held", "failed", "falsified", "open"]
 Tier = Literal["primary", "secondary", "exploratory"]
 
-_DEFAULT_LEVEL = 0.95
+DEFAULT_LEVEL = 0.95
 FAMILIES = ("interval", "exact")
 """The kinds of evidence that have a p to correct."""
 
@@ -183,7 +183,7 @@ def _by_themselves(questions: Sequence[Question]) -> dict[str, Judgement]:
             raise ValueError("a family is judged under `interval`, or as one under `exact`")
         judged = judge_family(
             [
-                Member(q.node if q.measured else None, q.claim, _level(q), q.resamples, q.evidence)
+                Member(q.node if q.measured else None, q.claim, level_of(q), q.resamples, q.evidence)
                 for q in members
             ]
         )
@@ -205,7 +205,7 @@ def _by_itself(question: Question, finding: Finding | None) -> Judgement:
     if node is None:
         raise ValueError(f"{question.id}: a prediction that was measured has values")
     if finding is None:
-        finding = judge_claim(node, question.claim, question.evidence, _level(question), question.resamples)
+        finding = judge_claim(node, question.claim, question.evidence, level_of(question), question.resamples)
     if question.falsifier is None:
         return Judgement(question, finding, None)
     return _with_falsifier(question, node, question.falsifier, finding)
@@ -223,7 +223,7 @@ def _with_falsifier(question: Question, node: Node, falsifier: Falsifier, findin
         record: Tree = {"claim": falsifier.text, "fired": fired, "support": support}
     else:
         counter = judge_claim(
-            falsifier.node, falsifier.text, question.evidence, _level(question), question.resamples
+            falsifier.node, falsifier.text, question.evidence, level_of(question), question.resamples
         )
         fired = may_fire and counter.verdict == "held"
         tree = counter.to_tree()
@@ -279,5 +279,6 @@ def _failed(judgement: Judgement, reason: str) -> Judgement:
     return replace(judgement, finding=replace(judgement.finding, verdict="failed", reason=reason))
 
 
-def _level(question: Question) -> Fraction:
-    return intervals.exact(_DEFAULT_LEVEL if question.level is None else question.level)
+def level_of(question: Question) -> Fraction:
+    """Return the two-sided level of a question, exactly."""
+    return intervals.exact(DEFAULT_LEVEL if question.level is None else question.level)
