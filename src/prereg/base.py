@@ -17,15 +17,14 @@ from prereg.dataclass import dataclass
 from prereg.errors import InputError, MissingError
 from prereg.git import ask
 from prereg.numerals import shown
-from prereg.project import Project
+from prereg.project import ID, Project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-_ID = r"[a-z0-9][a-z0-9._-]{0,63}"
 _KEPT = re.compile(
-    rf"registrations/{_ID}/(?:[a-z]+/)?[A-Za-z0-9._-]+|"
-    rf"results/{_ID}/(?:attempts/[A-Za-z0-9._-]+\.json|[0-9a-f]{{12}}/ledger\.json)"
+    rf"registrations/{ID}/(?:[a-z]+/)?[A-Za-z0-9._-]+|"
+    rf"results/{ID}/(?:attempts/[A-Za-z0-9._-]+\.json|[0-9a-f]{{12}}/ledger\.json)"
 )
 _ENTRY = re.compile(
     rb"(?P<mode>\d+) blob (?P<object>[0-9a-f]{40,64}) +(?P<size>\d+)\t(?P<name>.*)", re.DOTALL

@@ -13,6 +13,8 @@ from prereg.numerals import shown
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
+ID = r"[a-z0-9][a-z0-9._-]{0,63}"
+"""A pattern of the names that folders of registrations and results have."""
 _MOST_FILES = 10_000
 
 

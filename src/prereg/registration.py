@@ -10,6 +10,7 @@ from prereg import documents
 from prereg.dataclass import dataclass
 from prereg.errors import IntegrityError, MissingError, Place, Problem, suggestion
 from prereg.numerals import shown
+from prereg.project import ID
 from prereg.sealed import Layout
 
 if TYPE_CHECKING:
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 
 FORMAT = "prereg-registration/1"
 FILE = Layout(FORMAT, "registration")
-_ID = re.compile(r"[a-z0-9][a-z0-9._-]{0,63}")
+_ID = re.compile(ID)
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,18 @@ def ids(project: Project) -> list[str]:
     )
 
 
+def is_id(name: str) -> bool:
+    """Whether something can be registered under a name."""
+    return _ID.fullmatch(name) is not None
+
+
+def files(project: Project, name: str) -> list[Path]:
+    """The files of all registrations of one id, oldest name first."""
+    folder = project.registrations(name)
+    # what is no id has no folder: nothing else on the disk is looked at
+    return sorted(folder.glob("*.json")) if is_id(name) and folder.is_dir() else []
+
+
 def of_id(project: Project, name: str) -> list[Registration]:
     """All registrations of one id, oldest name first.
 
@@ -105,14 +118,12 @@ def of_id(project: Project, name: str) -> list[Registration]:
         MissingError: where there is none, with the nearest known id.
 
     """
-    folder = project.registrations(name)
-    # what is no id has no folder: nothing else on the disk is looked at
-    files = sorted(folder.glob("*.json")) if _ID.fullmatch(name) and folder.is_dir() else []
-    if not files:
+    found = files(project, name)
+    if not found:
         known = ids(project)
         hint = suggestion(name, known) or (f"; registered: {', '.join(known)}" if known else "")
         raise MissingError(f"nothing is registered under the id {shown(name)}{hint}")
-    return [read(path, project.name_of(path)) for path in files]
+    return [read(path, project.name_of(path)) for path in found]
 
 
 def amended(content: dict[str, Any]) -> list[str]:
