@@ -6,7 +6,7 @@ import csv
 import io
 
 from prereg.errors import InputError, Place, Problem
-from prereg.readers.tables import SHOWN, Table, check_header, first_few
+from prereg.readers.tables import Table, check_header, first_few
 
 
 def read_csv(name: str, content: str) -> Table:
@@ -35,7 +35,7 @@ def read_csv(name: str, content: str) -> Table:
                 found = f"found {len(row)} cell{'s' * (len(row) != 1)}, expected {width} as in the header"
                 problems.append(Problem(found, Place(name, begin)))
     except csv.Error as error:
-        problems = [*problems[:SHOWN], _malformed(name, error, line + 1, reader.line_num)]
+        raise InputError(*first_few(problems), _malformed(name, error, line + 1, reader.line_num)) from None
     if problems:
         raise InputError(*first_few(problems))
     columns = zip(*rows, strict=True) if rows else [()] * width

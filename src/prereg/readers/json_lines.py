@@ -7,7 +7,7 @@ from typing import Any
 
 from prereg.errors import InputError, Place, Problem
 from prereg.numerals import shown
-from prereg.readers.tables import MOST_COLUMNS, UNREADABLE, Table, first_few, too_wide
+from prereg.readers.tables import MOST_CELLS, MOST_COLUMNS, UNREADABLE, Table, first_few, too_wide
 
 
 def read_json_lines(name: str, content: str) -> Table:
@@ -16,7 +16,7 @@ def read_json_lines(name: str, content: str) -> Table:
     table.typed = True
     problems: list[Problem] = []
     decoder = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_constant, parse_int=_integer)
-    count = 0
+    count = absent = 0
     for number, line in enumerate(content.split("\n"), start=1):
         if not line.strip():
             continue
@@ -45,6 +45,8 @@ def read_json_lines(name: str, content: str) -> Table:
                     )
                     continue
                 if cells is None:
+                    absent += count
+                    _bounded(name, absent, number)
                     cells = table.columns[key] = [None] * count
                 cells.append(value)
             if len(table.columns) > MOST_COLUMNS:
@@ -54,9 +56,17 @@ def read_json_lines(name: str, content: str) -> Table:
             for cells in table.columns.values():
                 if len(cells) < count:
                     cells.append(None)
+                    absent += 1
+            _bounded(name, absent, number)
     if problems:
         raise InputError(*first_few(problems))
     return table
+
+
+def _bounded(name: str, absent: int, line: int) -> None:
+    if absent > MOST_CELLS:
+        said = f"more than {MOST_CELLS} cells are absent: most rows lack most of the keys"
+        raise InputError(Problem(said, Place(name, line)))
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:

@@ -118,6 +118,8 @@ def typed_column(
     """The column of cells that are values of JSON; None, and problems, where it has no kind."""
     missing = np.array([x is None for x in cells], dtype=bool)
     kinds = {type(x) for x in cells if x is not None}
+    if not kinds and wanted in ("truth", "number"):
+        return _unknown_column(wanted, len(cells))
     if kinds & {list, dict}:
         # nested values are no cells; the column is left out and named when an expression asks for it
         odd = next(i for i, x in enumerate(cells) if isinstance(x, list | dict))

@@ -7,13 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from prereg import formats
 from prereg.errors import InputError, Place, Problem
-from prereg.readers.tables import MOST_BYTES, Table, check_header
+from prereg.readers.tables import MOST_BYTES, MOST_CELLS, Table, check_header
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-MOST_CELLS = 50_000_000
-"""Of a file, whose size says nothing of its cells."""
 
 
 def read_parquet(name: str, path: Path) -> Table:
@@ -66,6 +63,8 @@ def _parquet_cells(column: Any) -> list[Any]:
 def _cell(value: Any) -> Any:
     if value is None or isinstance(value, bool | int | float | str | list | dict):
         return value
+    if isinstance(value, bytes):  # texts that were not declared as such
+        return value.decode()
     if hasattr(value, "isoformat"):
         return value.isoformat()
     if hasattr(value, "as_tuple"):  # a decimal keeps its own digits

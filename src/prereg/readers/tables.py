@@ -10,6 +10,8 @@ from prereg.numerals import shown
 
 MOST_BYTES = 4 * 1024**3
 MOST_COLUMNS = 10_000
+MOST_CELLS = 50_000_000
+"""Of what the size of a file does not bound: cells of Parquet, and absent ones of JSON Lines."""
 SHOWN = 3  # problems per file that are told one by one
 UNREADABLE = re.compile(r"[\x00\ud800-\udfff]")
 _SEPARATORS = {";": "semicolons", "\t": "tabs", "|": "bars"}
