@@ -335,6 +335,17 @@ def test_patterns_that_no_outcome_covers(rules, pattern):
     assert uncovered([compile_outcome(rule, "x", IDS) for rule in rules]) == pattern
 
 
+def test_an_outcome_names_a_prediction_with_each_as_a_whole():
+    rule = compile_outcome(
+        "held(wins) and falsified(wins, other)", "x", ["wins[old]", "wins[new]", "winsome", "other"]
+    )
+    assert rule.reads == ("wins[old]", "wins[new]", "other")
+    some = compile_outcome("held(wins)", "all", ["wins[old]", "wins[new]"])
+    facts = {"wins[old]": ("held", False), "wins[new]": ("failed", False)}
+    assert headline([some], facts) is None
+    assert headline([some], facts | {"wins[new]": ("held", False)}) == "all"
+
+
 def outcomes(*rules):
     return "outcomes:\n" + "".join(f"  - {{when: '{when}', then: {then}}}\n" for when, then in rules)
 

@@ -66,10 +66,12 @@ def _ids(node: syntax.Call, ids: Sequence[str]) -> list[str]:
             raise ExpressionError(
                 "expected the id of a prediction, quoted where it has a hyphen", argument.start, argument.end
             )
-        if name not in ids:
+        # as in `given`, a prediction with `each` is named as a whole: all of them
+        found = [name] if name in ids else [one for one in ids if one.startswith(f"{name}[")]
+        if not found:
             hint = suggestion(name, ids)
             raise ExpressionError(f"unknown prediction `{name}`{hint}", argument.start, argument.end)
-        out.append(name)
+        out += found
     return out
 
 
