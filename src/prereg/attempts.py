@@ -87,10 +87,6 @@ def witnesses_of(project: Project, name: str) -> Path:
     return project.registrations(name) / "attempts"
 
 
-def _files(folder: Path) -> list[Path]:
-    return sorted(folder.glob("*.json")) if folder.is_dir() else []
-
-
 def read(project: Project, path: Path) -> Attempt:
     """One attempt.
 
@@ -110,7 +106,11 @@ def readable(project: Project, name: str) -> tuple[list[Attempt], list[Problem]]
     """The attempts of an id in the order of their start, and what is wrong with those that cannot be read."""
     out: list[Attempt] = []
     problems: list[Problem] = []
-    for path in _files(folder_of(project, name)):
+    try:
+        paths = project.listed(folder_of(project, name))
+    except PreregError as error:
+        return [], list(error.problems)
+    for path in paths:
         try:
             out.append(read(project, path))
         except PreregError as error:
@@ -125,14 +125,18 @@ def read_all(project: Project, name: str) -> list[Attempt]:
         PreregError: where a file is unreadable or does not have its own digest.
 
     """
-    return [read(project, path) for path in _files(folder_of(project, name))]
+    return [read(project, path) for path in project.listed(folder_of(project, name))]
 
 
 def witnesses(project: Project, name: str) -> tuple[list[Witness], list[Problem]]:
     """The witnesses of an id that can be read, and what is wrong with the others."""
     out: list[Witness] = []
     problems: list[Problem] = []
-    for path in _files(witnesses_of(project, name)):
+    try:
+        paths = project.listed(witnesses_of(project, name))
+    except PreregError as error:
+        return [], list(error.problems)
+    for path in paths:
         try:
             shown = project.name_of(path)
             content, envelope, _ = WITNESS.read(path, shown)
@@ -223,7 +227,7 @@ def problems(project: Project, name: str, attempts: Sequence[Attempt]) -> list[P
 
     An attempt without an end may lack its witness: it was killed between the two.
     """
-    place = Place(project.name_of(folder_of(project, name)))
+    place = Place(folder_of(project, name).relative_to(project.root).as_posix())
     seen, out = witnesses(project, name)
     here = {a.digest: a for a in attempts}
     if len(here) < len(attempts):

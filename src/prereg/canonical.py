@@ -44,16 +44,20 @@ def digest(kind: str, tree: object) -> str:
     return hashlib.sha256(b"prereg/" + kind.encode() + b"\0" + canonical(tree)).hexdigest()
 
 
-def file_digest(path: Path, name: str | None = None) -> tuple[str, int]:
+def file_digest(path: Path, name: str | None = None, most: int | None = None) -> tuple[str, int]:
     """Return the SHA-256 of a file, in hex, and the number of bytes that were hashed.
 
     Bytes are taken as they are: no line ending or byte order mark is touched. `name` is what errors call the
-    file. Raises MissingError where there is none, InputError where it cannot be read or is no regular file.
+    file; one of more than `most` bytes is not read. Raises MissingError where there is none, InputError where
+    it cannot be read, is too large or no regular file.
     """
     place = Place(str(path) if name is None else name)
     try:
-        if not stat.S_ISREG(path.stat().st_mode):
+        found = path.stat()
+        if not stat.S_ISREG(found.st_mode):
             raise InputError(Problem("not a regular file", place))
+        if most is not None and found.st_size > most:
+            raise InputError(Problem(f"{found.st_size} bytes are too many: at most {most} are read", place))
         with path.open("rb") as file:
             value = hashlib.file_digest(file, "sha256").hexdigest()
             return value, file.tell()

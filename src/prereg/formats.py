@@ -42,11 +42,12 @@ __all__ = [
 ]
 
 _UNFINISHED = re.compile(r"\..+\.[0-9a-f]{12}\.tmp")
+MOST_YAML = 1_000_000
 _YOUNG = 1.0  # seconds: between making a file and locking it lies less
 
 
 def read_yaml(
-    path: Path, name: str | None = None, max_bytes: int = 1_000_000, max_depth: int = 50
+    path: Path, name: str | None = None, max_bytes: int = MOST_YAML, max_depth: int = 50
 ) -> Document:
     """Read a YAML file. `name` is what errors call it; default: the path as given.
 

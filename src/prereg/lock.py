@@ -250,8 +250,9 @@ def lock(project: Project, checked: Checked) -> Locked:
     content, digest = prepare(checked)
     name = checked.protocol.id
     folder = project.registrations(name)
+    project.name_of(folder)  # nothing is tidied or written elsewhere
     formats.sweep(folder)
-    known = registration.of_id(project, name) if folder.is_dir() and any(folder.glob("*.json")) else []
+    known = registration.of_id(project, name) if project.listed(folder) else []
     if known:
         before = registration.current(project, name)
         if digest != before.digest and list(changes(_bare(before.content), content)):

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import glob
+from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
 
 from prereg.dataclass import dataclass
 from prereg.errors import InputError, MissingError, Place, Problem, suggestion
+from prereg.globs import MAGIC, Glob, TooManyFoldersError
 from prereg.numerals import shown
 
 if TYPE_CHECKING:
@@ -84,6 +85,36 @@ class Project:
             raise InputError(Problem("leads out of the project folder", Place(name))) from None
         return path
 
+    def listed(self, folder: Path, pattern: str = "*.json") -> list[Path]:
+        """What a folder of the project holds under a pattern, sorted; nothing where there is no such folder.
+
+        Raises:
+            InputError: where the folder leads out of the project: then nobody looks into it.
+
+        """
+        if not folder.is_dir():
+            return []
+        self.name_of(folder)
+        return sorted(folder.glob(pattern))
+
+    def leads_out(self, path: Path) -> bool:
+        """Whether a path, links followed, is none of the project."""
+        try:
+            self.name_of(path)
+        except InputError:
+            return True
+        return False
+
+    def ids_in(self, top: str, pattern: str) -> list[str]:
+        """The folders in `registrations` or `results` that hold such a file, and those that lead out.
+
+        Raises:
+            InputError: where the folder itself leads out of the project.
+
+        """
+        folders = [path for path in self.listed(self.root / top, "*") if path.is_dir()]
+        return [path.name for path in folders if self.leads_out(path) or any(path.glob(pattern))]
+
     def find(self, base: Path, patterns: Sequence[str], place: Place) -> list[tuple[str, Path]]:
         """The files that paths and globs mean, relative to a folder: (stored name, path), each once, sorted.
 
@@ -101,11 +132,14 @@ class Project:
                 problems.append(Problem(f"{said} {why}", place))
                 continue
             try:
-                names = list(self._matches(base, pattern))
+                names = list(islice(self._matches(base, pattern), _MOST_FILES + 1))
                 outside = [path for path in names if not path.resolve().is_relative_to(self.root)]
             except (OSError, RuntimeError, ValueError) as error:
                 why = getattr(error, "strerror", None) or "a link leads in a circle"
                 problems.append(Problem(f"{said} cannot be followed: {why}", place))
+                continue
+            except TooManyFoldersError:
+                problems.append(Problem(f"{said} asks for more folders than are looked into", place))
                 continue
             if outside:
                 problems.append(Problem(f"{said} leads out of the project folder", place))
@@ -136,20 +170,13 @@ class Project:
             return "holds a backslash: paths are written with `/`"
         return "holds a NUL" if "\0" in pattern else ""
 
-    @staticmethod
-    def _matches(base: Path, pattern: str) -> Iterator[Path]:
-        if not any(char in pattern for char in "*?["):
+    def _matches(self, base: Path, pattern: str) -> Iterator[Path]:
+        if not MAGIC & set(pattern):
             path = base / pattern
             if path.exists() or path.is_symlink():
                 yield path
             return
-        # unlike Path.glob it leaves hidden files out, which nobody means by `*`
-        names = sorted(glob.glob(pattern, root_dir=base, recursive=True))  # noqa: PTH207
-        for i, name in enumerate(names):
-            if i > _MOST_FILES:
-                return
-            if (base / name).is_file():
-                yield base / name
+        yield from Glob(pattern, self.leads_out).files(base)
 
 
 def _cut(path: Path) -> str:

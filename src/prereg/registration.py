@@ -91,12 +91,7 @@ def read(path: Path, name: str) -> Registration:
 
 def ids(project: Project) -> list[str]:
     """The ids with a folder of registrations."""
-    folder = project.root / "registrations"
-    return (
-        sorted(p.name for p in folder.iterdir() if p.is_dir() and any(p.glob("*.json")))
-        if folder.is_dir()
-        else []
-    )
+    return project.ids_in("registrations", "*.json")
 
 
 def is_id(name: str) -> bool:
@@ -106,9 +101,8 @@ def is_id(name: str) -> bool:
 
 def files(project: Project, name: str) -> list[Path]:
     """The files of all registrations of one id, oldest name first."""
-    folder = project.registrations(name)
     # what is no id has no folder: nothing else on the disk is looked at
-    return sorted(folder.glob("*.json")) if is_id(name) and folder.is_dir() else []
+    return project.listed(project.registrations(name)) if is_id(name) else []
 
 
 def of_id(project: Project, name: str) -> list[Registration]:

@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from prereg.project import Project
 
 LEDGER = "ledger.json"
-TABLES = ("policies.csv", "thresholds.csv", "surfaces.csv", "records.csv", "certificates.jsonl")
+MOST_BYTES = 2 * 1024**3
+"""Of a table."""
+POLICIES = "policies.csv"
+"""What every run writes."""
+TABLES = (POLICIES, "thresholds.csv", "surfaces.csv", "records.csv", "certificates.jsonl")
 """Every table that some run writes."""
 
 
@@ -51,6 +55,7 @@ def write(
 
     """
     path = folder / LEDGER
+    project.name_of(folder)  # nothing is tidied or written elsewhere
     formats.sweep(folder)
     if path.exists():
         _reproduce(project, folder, content, tables, digest)
@@ -81,9 +86,8 @@ def _reproduce(
         raise IntegrityError(*others)
     for table, data in tables.items():
         path = folder / table
+        name = project.name_of(path)
         if not path.exists():
             formats.write_atomic(path, data)
-        elif path.read_bytes() != data:
-            raise IntegrityError(
-                Problem("this table is not reproduced; it was left as it is", Place(project.name_of(path)))
-            )
+        elif formats.read_bytes(path, name, MOST_BYTES) != data:
+            raise IntegrityError(Problem("this table is not reproduced; it was left as it is", Place(name)))

@@ -109,6 +109,7 @@ def _alone(
     notes = drift(project, registered)
     known_parts(registered)
     notes += _gaps(project, registered)
+    project.name_of(project.results(registered.id) / registered.short)
     around = circumstances(project.root)
     attempt = attempts.begin(project, registered, "run", around)
     try:
@@ -174,10 +175,10 @@ def drift(project: Project, registered: Registration, *, whole: bool = False) ->
         raise IntegrityError(*error.problems) from None
     if not path.exists():
         return [f"{name} is gone; the registration alone decides"]
-    same = canonical.file_digest(path, name)[0] == source.get("sha256")
-    if same and not whole:
-        return []
     try:
+        same = canonical.file_digest(path, name, formats.MOST_YAML)[0] == source.get("sha256")
+        if same and not whole:
+            return []
         now = to_stored(read_protocol(formats.read_yaml(path, name)))
     except InputError as error:
         raise IntegrityError(

@@ -74,7 +74,13 @@ def every(project: Project) -> tuple[list[Registration], list[Standing]]:
     found: list[Registration] = []
     damaged = []
     for name in registration.ids(project):
-        for path in sorted(project.registrations(name).glob("*.json")):
+        try:
+            paths = project.listed(project.registrations(name))
+        except PreregError as error:
+            shown = f"registrations/{name}"
+            damaged.append(Standing(name, "", shown, "", "damaged", problem=str(error.problems[0])))
+            continue
+        for path in paths:
             shown = f"registrations/{name}/{path.name}"
             try:
                 found.append(registration.read(path, project.name_of(path)))
