@@ -5,11 +5,12 @@ from __future__ import annotations
 import contextlib
 from typing import TYPE_CHECKING, Any
 
-from prereg import attempts, formats, registration
+from prereg import attempts, documents, formats, registration
 from prereg.amend import prose
 from prereg.dataclass import dataclass
 from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, suggestion
 from prereg.lock import circumstances
+from prereg.numerals import shown
 from prereg.resolve.promised import promised
 from prereg.sealed import Layout
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from prereg.attempts import Attempt
     from prereg.project import Project
     from prereg.registration import Registration
 
@@ -60,25 +62,13 @@ def read(path: Path, name: str) -> Note:
     """
     content, envelope, digest = FILE.read(path, name)
     place = Place(name)
-    texts = ("registration", "text")
-    lists = ("predictions", "after")
-    if (
-        envelope is None
-        or not isinstance(envelope.get("time"), str)
-        or not all(isinstance(content.get(key), str) for key in texts)
-        or not all(_texts(content.get(key)) for key in lists)
-        or not isinstance(content.get("attempt"), str | None)
-        or set(content) != {*texts, *lists, "attempt"}
-    ):
-        raise IntegrityError(Problem("this note is malformed", place))
+    if envelope is None:
+        raise IntegrityError(Problem("a note has an envelope", place))
+    documents.check("note", {"content": content, "envelope": envelope}, name)
     note = Note(content, envelope, digest, name)
     if path.name != _file_name(envelope["time"], digest):
         raise IntegrityError(Problem(f"this note belongs in {_file_name(envelope['time'], digest)}", place))
     return note
-
-
-def _texts(value: object) -> bool:
-    return isinstance(value, list) and all(isinstance(x, str) for x in value)
 
 
 def _file_name(time: str, digest: str) -> str:
@@ -92,8 +82,7 @@ def read_all(project: Project, name: str) -> list[Note]:
         IntegrityError: where one was changed, or one that a later one saw is gone.
 
     """
-    folder = project.registrations(name) / "notes"
-    paths = sorted(folder.glob("*.json"))[:_MOST] if folder.is_dir() else []
+    paths = project.listed(project.registrations(name) / "notes")[:_MOST]
     out = [read(path, project.name_of(path)) for path in paths]
     known = {note.digest for note in out}
     lost = [
@@ -104,6 +93,29 @@ def read_all(project: Project, name: str) -> list[Note]:
     ]
     if lost:
         raise IntegrityError(*lost)
+    return out
+
+
+def problems(notes: Sequence[Note], every: Sequence[Registration], made: Sequence[Attempt]) -> list[Problem]:
+    """What notes speak of and is not there: a registration, a prediction of it, an attempt."""
+    known = {one.digest: one for one in every}
+    starts = {attempt.digest for attempt in made}
+    out: list[Problem] = []
+    for one in notes:
+        place = Place(one.name)
+        registered = known.get(one.content["registration"])
+        if registered is None:
+            out.append(Problem("its registration is gone", place))
+            continue
+        names = _names(registered) if one.content["predictions"] else []
+        out += [
+            Problem(f"speaks of the prediction {shown(name)}, which is not registered", place)
+            for name in one.content["predictions"]
+            if name not in names
+        ]
+        attempt = one.content["attempt"]
+        if attempt is not None and attempt not in starts:
+            out.append(Problem(f"speaks of the attempt {attempt[:12]}…, which is gone", place))
     return out
 
 
@@ -145,8 +157,7 @@ def note(
 
 
 def _known(registered: Registration, predictions: Sequence[str]) -> None:
-    every = promised(registered)
-    names = list(dict.fromkeys([*(one.id for one in every), *(str(one.path[1]) for one in every)]))
+    names = _names(registered)
     lost = [
         Problem(f"no prediction is called `{one[:100]}`{suggestion(one, names)}", registered.place)
         for one in predictions
@@ -154,6 +165,12 @@ def _known(registered: Registration, predictions: Sequence[str]) -> None:
     ]
     if lost:
         raise MissingError(*lost)
+
+
+def _names(registered: Registration) -> list[str]:
+    """What a note may name: the predictions, and those before `each`."""
+    every = promised(registered)
+    return list(dict.fromkeys([*(one.id for one in every), *(str(one.path[1]) for one in every)]))
 
 
 def _attempt(project: Project, name: str, wanted: str) -> str:

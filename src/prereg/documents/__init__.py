@@ -32,7 +32,7 @@ SHAPES: dict[str, dict[str, Any]] = {
     "ledger": {"content": LedgerContent, "envelope": Circumstances},
     "attempt": {"start": AttemptStart, "end": AttemptEnd | None},
     "witness": {"content": Witness, "envelope": None},
-    "note": {"content": Note, "envelope": dict[str, Any]},
+    "note": {"content": Note, "envelope": Circumstances},
     "rehearsal": {"start": RehearsalStart, "end": RehearsalEnd | None},
 }
 """The parts of each kind of file."""
