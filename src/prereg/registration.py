@@ -76,8 +76,7 @@ def read(path: Path, name: str) -> Registration:
     if envelope is None:
         raise IntegrityError(Problem("a registration has an envelope", place))
     documents.check("registration", {"content": content, "envelope": envelope}, name)
-    if not content["data"]["files"] and "base" not in content["data"]:
-        raise IntegrityError(Problem("no record file is registered, and none is promised", place))
+    _as_promised(content, place)
     registration = Registration(content, envelope, found, name)
     if path.stem != registration.short or path.parent.name != registration.id:
         raise IntegrityError(
@@ -87,6 +86,34 @@ def read(path: Path, name: str) -> Registration:
             )
         )
     return registration
+
+
+def _as_promised(content: dict[str, Any], place: Place) -> None:
+    """Records are frozen unless the protocol promises them: what is stored of them says which.
+
+    Raises:
+        IntegrityError: where the two disagree, so that records would be bound otherwise than is promised.
+
+    """
+    data, asked = content["data"], content["protocol"]["data"]
+    if not data["files"] and "base" not in data:
+        raise IntegrityError(Problem("no record file is registered, and none is promised", place))
+    collects = asked["collect"] is not None
+    said = {
+        "base": "base" in data,
+        "collector": "collector" in data,
+        "prospective": data["prospective"],
+        "files": bool(data["files"]),
+    }
+    wanted = {
+        "base": asked["prospective"],
+        "collector": collects,
+        "prospective": asked["prospective"] or collects,
+        "files": not asked["prospective"],
+    }
+    wrong = [f"`data.{key}`" for key in said if said[key] != wanted[key]]
+    if wrong:
+        raise IntegrityError(Problem(f"{', '.join(wrong)}: not what the protocol says of its records", place))
 
 
 def ids(project: Project) -> list[str]:

@@ -7,8 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import ValidationError
 
+from prereg.differences import changes
 from prereg.errors import IntegrityError, Problem
 from prereg.metrics import KINDS
+from prereg.numerals import shown
 from prereg.protocol import Protocol
 from prereg.shapes import shape_problems
 
@@ -116,7 +118,7 @@ def from_stored(tree: Mapping[str, Any], place: Place) -> Protocol:
     """The protocol a registration holds.
 
     Raises:
-        IntegrityError: where the tree is no protocol of this format.
+        IntegrityError: where the tree is no protocol of this format, or not in the form that is stored.
 
     """
     try:
@@ -128,7 +130,7 @@ def from_stored(tree: Mapping[str, Any], place: Place) -> Protocol:
         plain["variants"] = {v.pop("name"): v for v in plain["variants"]}
         for variant in plain["variants"].values():
             variant["metrics"] = {m["name"]: _spec(m) for m in variant["metrics"]}
-        return Protocol.model_validate_json(json.dumps(plain))
+        protocol = Protocol.model_validate_json(json.dumps(plain))
     except ValidationError as error:
 
         def at(_path: Steps, **_: object) -> Place:
@@ -140,6 +142,24 @@ def from_stored(tree: Mapping[str, Any], place: Place) -> Protocol:
         ) from None
     except (KeyError, TypeError, AttributeError) as error:
         raise IntegrityError(Problem(f"the registered protocol is malformed: {error!r}", place)) from None
+    kinds = {k for m in _metrics(protocol) for k in m if k not in _SHARED and k not in KINDS and k != "value"}
+    if kinds:
+        raise IntegrityError(
+            *[Problem(f"the metric kind {shown(kind)} is not known here", place) for kind in sorted(kinds)]
+        )
+    # one content has one form: of two entries of one name the last would count and the first be read
+    other = list(changes(tree, to_stored(protocol)))
+    if other:
+        raise IntegrityError(
+            *[Problem(f"the registered protocol is not as a lock writes it: {c}", place) for c in other[:10]]
+        )
+    return protocol
+
+
+def _metrics(protocol: Protocol) -> list[Mapping[str, Any]]:
+    """Every metric, those of variants too."""
+    own = list(protocol.metrics.values())
+    return own + [metric for one in protocol.variants.values() for metric in one.metrics.values()]
 
 
 def _spec(stored: Mapping[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ class AttemptStart(Circumstances):
     id: str
     registration: Digest
     registration_sha256: Digest
-    kind: str
+    kind: Literal["run"]
     nonce: Nonce
     after: list[Digest]
     damaged: NotRequired[str]

@@ -11,7 +11,7 @@ from typing_extensions import TypedDict
 Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
 Nonce = Annotated[str, StringConstraints(pattern="^[0-9a-f]{8}$")]
 Count = Annotated[int, Ge(0)]
-Number = float | str
+Number = float | Annotated[str, StringConstraints(pattern=r"^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?$")]
 """Whole numbers beyond 2^53 are texts."""
 Interval = Annotated[list[Number | None], Len(2, 2)]
 Verdict = Literal["held", "failed", "falsified"]
