@@ -29,13 +29,13 @@ def content_of(
     files: Sequence[dict[str, Any]] | None = None,
 ) -> dict[str, Any]:
     """The content of the ledger, numbers shortened."""
-    judgements, found = judged.judgements, judged.estimate
+    judgements, found, laid = judged.judgements, judged.estimate, laid_out(plan)
     content: dict[str, Any] = {
         "format": ledger.FORMAT,
         "registration": {"id": registered.id, "digest": registered.digest},
         "data": {
             "files": registered.content["data"]["files"] if files is None else list(files),
-            "arms": _arms(plan),
+            "arms": laid["data.arms"],
         },
         "counts": judge.counts(judgements),
         "headline": _headline(plan, judgements),
@@ -44,7 +44,7 @@ def content_of(
             {"name": name, "counts": judge.counts(each), "predictions": [j.to_tree() for j in each]}
             for name, each in judged.variants.items()
         ],
-        "excluded": [dict(zip(plan.excluded_factors, key, strict=True)) for key in plan.excluded],
+        "excluded": laid["excluded"],
         "reports": [_report(plan, i, found) for i in range(len(plan.reports))],
         **amends_of(registered),
         "tables": [
@@ -54,6 +54,14 @@ def content_of(
     }
     short: dict[str, Any] = ledger.shortened(content)
     return short
+
+
+def laid_out(plan: Plan) -> dict[str, Any]:
+    """What a ledger says that no estimate goes into: units of each arm, and the excluded policies."""
+    return {
+        "data.arms": ledger.shortened(_arms(plan)),
+        "excluded": [dict(zip(plan.excluded_factors, key, strict=True)) for key in plan.excluded],
+    }
 
 
 def amends_of(registered: Registration) -> dict[str, Any]:

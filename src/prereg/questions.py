@@ -83,6 +83,27 @@ def _expand(piece: compiled.Piece, at: int, legs: Sequence[LegEstimate], prepare
             return judge.Junction(piece.op, inner, _named(piece.text, piece, at))  # type: ignore[arg-type]
 
 
+def leg_names(root: compiled.Piece) -> list[str] | None:
+    """What the legs of a compound claim are called, in the order of a ledger; None for a claim of one leg."""
+    alone = root
+    while isinstance(alone, compiled.Opposite):
+        alone = alone.child
+    return None if isinstance(alone, compiled.Leg) else _leg_names(root, 0)
+
+
+def _leg_names(piece: compiled.Piece, at: int) -> list[str]:
+    match piece:
+        case compiled.Leg():
+            return [_named(piece.text, piece, at)]
+        case compiled.Opposite():
+            return _leg_names(piece.child, at)
+        case compiled.Branch():
+            inner = [(child, int(where[at]) if at >= 0 else -1) for child, where in piece.children]
+        case compiled.Fold():
+            inner = [(piece.child, int(i)) for i in (piece.groups[at] if at >= 0 else ())]
+    return [name for child, place in inner for name in _leg_names(child, place)]
+
+
 def _named(text: str, piece: compiled.Piece, at: int) -> str:
     """The text of a piece, with the policy it speaks of where it stands for one of several."""
     if piece.axes.scalar or at < 0:

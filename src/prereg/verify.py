@@ -37,6 +37,7 @@ from prereg import (
     amend,
     attempts,
     canonical,
+    findings,
     formats,
     ledger,
     manifest,
@@ -47,19 +48,20 @@ from prereg import (
     results,
     run,
 )
-from prereg.check import legs_below
 from prereg.dataclass import dataclass, field
 from prereg.differences import changes
 from prereg.errors import IntegrityError, MissingError, Place, PreregError, Problem
 from prereg.git import checkout
 from prereg.lock import known_parts, sources
 from prereg.order import Trust
+from prereg.questions import leg_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from prereg.analysis import Analysis
     from prereg.attempts import Attempt
+    from prereg.expression.claims import Claim
     from prereg.ledger import Ledger
     from prereg.order import State
     from prereg.project import Project
@@ -172,18 +174,13 @@ def _ids(project: Project) -> list[str]:
         InputError: where one of the two folders leads out of the project.
 
     """
-    found = set()
-    for top in ("registrations", "results"):
-        folder = project.root / top
-        project.name_of(folder)
-        if folder.is_dir():
-            found |= {p.name for p in folder.iterdir() if p.is_dir() and any(p.rglob("*.json"))}
-    return sorted(found)
+    return sorted({name for top in ("registrations", "results") for name in project.ids_in(top, "**/*.json")})
 
 
 def _of_id(project: Project, name: str, asked: Options, git: Any) -> list[Verified]:
     folder = project.registrations(name)
-    for inside in (folder, project.results(name), attempts.folder_of(project, name)):
+    places = (attempts.folder_of(project, name), attempts.witnesses_of(project, name))
+    for inside in (folder, project.results(name), *places):
         try:
             project.name_of(inside)
         except PreregError as error:
@@ -192,7 +189,7 @@ def _of_id(project: Project, name: str, asked: Options, git: Any) -> list[Verifi
             return [stray]
     out = []
     read: list[tuple[Verified, Registration]] = []
-    for path in sorted(folder.glob("*.json")) if folder.is_dir() else []:
+    for path in project.listed(folder):
         one = Verified(name, None, f"registrations/{name}/{path.name}")
         out.append(one)
         try:
@@ -221,7 +218,7 @@ def _without_registration(project: Project, name: str, known: set[str], made: Se
     folder = project.results(name)
     out = [
         f"results/{name}/{p.name} has no registration"
-        for p in (sorted(folder.iterdir()) if folder.is_dir() else [])
+        for p in project.listed(folder, "*")
         if p.is_dir() and p.name != "attempts" and p.name not in short and (p / "ledger.json").exists()
     ]
     named = {a.start["registration"] for a in made}
@@ -404,15 +401,31 @@ def _against_plan(facts: _Facts) -> list[str]:
     """What the records tell without any estimate: who is a guard, and how many legs a claim has."""
     if facts.analysis is None or facts.stored is None:
         return []
+    content, plans = facts.stored.content, {"predictions": facts.analysis.plan}
+    entries = {"predictions": content["predictions"]}
+    for variant in content["variants"]:
+        label = f"variants[{variant['name']}].predictions"
+        plans[label] = facts.analysis.variants[variant["name"]].plan
+        entries[label] = variant["predictions"]
     out = []
-    for plan, entry in zip(facts.analysis.plan.predictions, facts.stored.content["predictions"], strict=True):
-        if plan.claim.guard != entry["guard"]:
-            out.append(f"predictions[{plan.id}].guard: the claim says {plan.claim.guard}")
-        wanted = None if plan.claim.simple else legs_below(plan.claim.root)
-        legs = entry.get("legs")
-        if legs is not None and wanted is not None and len(legs) != wanted:
-            out.append(f"predictions[{plan.id}].legs: the claim has {wanted}, the ledger {len(legs)}")
+    for label, plan in plans.items():
+        for one, entry in zip(plan.predictions, entries[label], strict=True):
+            if one.claim.guard != entry["guard"]:
+                out.append(f"{label}[{one.id}].guard: the claim says {one.claim.guard}")
+            out += _other_legs(f"{label}[{one.id}]", one.claim, entry)
+            if one.falsifier is not None and entry["falsifier"] is not None:
+                out += _other_legs(f"{label}[{one.id}].falsifier", one.falsifier, entry["falsifier"])
+    found = {"data.arms": content["data"]["arms"], "excluded": content["excluded"]}
+    wanted = findings.laid_out(facts.analysis.plan)
+    out += [f"{key}: the records say otherwise" for key in found if found[key] != wanted[key]]
     return out
+
+
+def _other_legs(label: str, claim: Claim, entry: dict[str, Any]) -> list[str]:
+    """Legs that the claim does not have, or has not in this order."""
+    wanted, legs = leg_names(claim.root), entry.get("legs")
+    found = None if legs is None else [leg["claim"] for leg in legs]
+    return [] if found == wanted else [f"{label}.legs: not those of the claim"]
 
 
 def _tables(facts: _Facts, _: Options) -> tuple[State, str]:
@@ -430,6 +443,8 @@ def _tables(facts: _Facts, _: Options) -> tuple[State, str]:
         if hashlib.sha256(data).hexdigest() != table["sha256"] or data.count(b"\n") - 1 != table["rows"]:
             problems.append(Problem("not the table that the ledger was written with", Place(name)))
     named = [t["name"] for t in facts.stored.content["tables"]]
+    if results.POLICIES not in named or len(set(named)) < len(named):
+        problems.append(Problem("its tables are not those of a run", Place(facts.stored.name)))
     problems += results.foreign(facts.project, facts.folder, named)
     if problems:
         raise IntegrityError(*problems)
@@ -488,11 +503,7 @@ def _amendments(facts: _Facts, _: Options) -> tuple[State, str]:
 def _notes(facts: _Facts, _: Options) -> tuple[State, str]:
     found = note.read_all(facts.project, facts.registered.id)
     mine = [one for one in found if one.content["registration"] == facts.registered.digest]
-    lost = [
-        Problem("its registration is gone", Place(one.name))
-        for one in found
-        if one.content["registration"] not in {r.digest for r in facts.known}
-    ]
+    lost = note.problems(found, facts.known, facts.made)
     if lost:
         raise IntegrityError(*lost)
     return "ok", f"{len(mine)}"
