@@ -124,6 +124,7 @@ class _Pass:
             entry = self.entries[one.id]
             said = {"verdict": entry["verdict"], "reason": entry["reason"], "surprise": entry["surprise"]}
             own = {"verdict": one.verdict, "reason": one.reason, "surprise": one.surprise}
+            said["evidence"], own["evidence"] = entry["evidence"], ledger.shortened(one.finding.evidence)
             numbers = {key: entry.get(key) for key in ("level", "level_corrected", "p_adjusted")}
             again = ledger.shortened({key: getattr(one.finding, key) for key in numbers})
             for key, value in own.items():

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from prereg.judge.nodes import Truths
 
 Tree = dict[str, Any]
@@ -42,6 +44,15 @@ def number(value: float | str | None) -> float | None:
         raise ContradictionError(f"{value[:40]!r} is no number") from None  # type: ignore[index]
 
 
+def hold_compound(entry: Tree, legs: Sequence[Tree]) -> None:
+    """Refuse numbers of a compound claim itself, and legs that were not drawn as often as it was."""
+    for key in ("left", "right", "point", "interval", "n", "n_undefined", "p"):
+        if entry.get(key) is not None:
+            raise ContradictionError(f"`{key}` of a compound claim: its legs have it")
+    if any(leg["resamples"] != entry["resamples"] for leg in legs):
+        raise ContradictionError("legs with other resamples than their claim")
+
+
 def is_defined(entry: Tree) -> bool:
     """Whether the verdict of an entry says that its truth at the point is defined."""
     return entry["verdict"] != "failed" or entry["reason"] in TRUE
@@ -55,7 +66,7 @@ def truth_of(point: int, entry: Tree) -> Truths:
             f"`{entry['claim']}`: support without resamples, or resamples without support"
         )
     true = round((support or 0.0) * drawn)
-    if not 0 <= true <= defined <= drawn:
+    if not 0 <= true <= defined <= drawn or not close(true / max(drawn, 1), support or 0.0):
         raise ContradictionError(f"`{entry['claim']}`: true in {true} of {defined} defined resamples")
     counts = [1] * true + [-1] * (defined - true) + [0] * (drawn - defined)
     return np.array([point, *counts], dtype=np.int8)

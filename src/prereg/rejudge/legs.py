@@ -126,6 +126,8 @@ class Builder:
         if value is None and is_defined(entry):
             raise ContradictionError(f"`{said}` has a verdict but no difference")
         left, right = number(entry["left"]), number(entry["right"])
+        if (left is None) != (right is None) if value is not None else None not in (left, right):
+            raise ContradictionError(f"`{said}` has a difference without its sides, or these without it")
         if value is not None and left is not None and right is not None:
             size = max(1.0, abs(left), abs(right))
             if not math.isclose(left - right, value, rel_tol=1e-8, abs_tol=1e-9 * size):

@@ -27,6 +27,7 @@ from prereg.rejudge.entries import (
     ContradictionError,
     UnderivableError,
     close,
+    hold_compound,
     recorded,
     truth_of,
 )
@@ -59,7 +60,7 @@ class Prediction:
     def judged(self, entry: Tree, claim: str, falsified_if: str | None) -> tuple[Finding, Tree | None]:
         """The finding on a prediction by itself, and the record of its falsifier."""
         if entry["reason"] == "not_measured":
-            raise UnderivableError("it was not measured")
+            raise ContradictionError("not measured: a run measures every prediction, or stops")
         finding, built, truths, whole = self._finding(entry, claim, laid_over=True)
         if falsified_if is None:
             return finding, None
@@ -93,7 +94,9 @@ class Prediction:
         while simple and isinstance(node, judge.Not):
             node, turned = node.child, -turned
         if simple and isinstance(node, judge.Junction):
-            raise UnderivableError("a compound claim without legs")
+            raise ContradictionError("a compound claim without legs")
+        if not simple:
+            hold_compound(entry, built.entries)
         truths = []
         for leaf, one in zip(leaves, built.entries, strict=True):
             point = self._point(leaf, one, turned=turned, laid_over=laid_over and simple)
@@ -119,6 +122,9 @@ class Prediction:
                         f"leg `{one['claim']}`: the numbers say {ledger.said(again.verdict, again.reason)}, "
                         f"the ledger says {ledger.said(one['verdict'], one['reason'])}"
                     )
+                same = one["evidence"] == ledger.shortened(again.evidence)
+                if not same or not close(one["level"], again.level):
+                    raise ContradictionError(f"leg `{one['claim']}`: another kind of evidence, or level")
         claim = " ".join(text.split())
         finding = judge_whole(
             built.node, claim, evidence, self._level, truths=truths, whole=whole, legs=findings
