@@ -58,9 +58,7 @@ def diff(
 
 def _names(project: Project) -> list[str]:
     """The ids that have a registration or a result."""
-    results = project.root / "results"
-    found = [p.parent.parent.name for p in results.glob("*/*/ledger.json")] if results.is_dir() else []
-    return sorted({*registration.ids(project), *found})
+    return sorted({*registration.ids(project), *project.ids_in("results", "*/ledger.json")})
 
 
 __all__ = ["CODES", "FAIL_ON", "Asked", "Difference", "Finding", "diff"]

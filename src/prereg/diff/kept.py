@@ -13,12 +13,22 @@ if TYPE_CHECKING:
     from prereg.diff.difference import Voice
     from prereg.project import Project
 
+_MOST = 200_000_000
+"""Bytes of a file that only ever is added."""
+
 
 def kept(voice: Voice, base: Project) -> None:
     """Say where something is gone or changed."""
-    for path in _files(base.registrations(voice.name)):
-        _unchanged(voice, path, base)
-    for path in sorted((base.results(voice.name) / "attempts").glob("*.json")):
+    try:
+        files = base.listed(base.registrations(voice.name), "**/*")
+        made = base.listed(base.results(voice.name) / "attempts")
+    except PreregError as error:
+        voice.told("removed", error, "integrity", "in the base: ")
+        return
+    for path in files:
+        if path.is_file() and not path.name.startswith("."):
+            _unchanged(voice, path, base)
+    for path in made:
         _attempt_kept(voice, path, base)
 
 
@@ -39,7 +49,7 @@ def _unchanged(voice: Voice, path: Path, base: Project) -> None:
     name, here = found
     try:
         voice.project.name_of(here)
-        same = canonical.file_digest(here, name) == canonical.file_digest(path, name)
+        same = canonical.file_digest(here, name, _MOST) == canonical.file_digest(path, name, _MOST)
     except PreregError as error:
         voice.told("changed", error, "integrity")
         return
@@ -61,11 +71,3 @@ def _attempt_kept(voice: Voice, path: Path, base: Project) -> None:
         return
     if start != old_start or (old_end is not None and end != old_end):
         voice.say("integrity", "changed", "this attempt is not the one the base has", Place(name))
-
-
-def _files(folder: Path) -> list[Path]:
-    return (
-        sorted(p for p in folder.rglob("*") if p.is_file() and not p.name.startswith("."))
-        if folder.is_dir()
-        else []
-    )

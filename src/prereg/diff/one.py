@@ -56,8 +56,13 @@ class One:
 
     def _registrations(self, project: Project, where: str = "") -> list[Registration]:
         """Those that can be read; the others are findings."""
-        out = []
-        for path in registration.files(project, self.name):
+        out: list[Registration] = []
+        try:
+            files = registration.files(project, self.name)
+        except PreregError as error:
+            self.voice.told("registration", error, "integrity", where)
+            return out
+        for path in files:
             try:
                 out.append(registration.read(path, project.name_of(path)))
             except PreregError as error:
@@ -104,6 +109,10 @@ class One:
         found, problems = attempts.readable(self.project, self.name)
         self.made = found
         self.voice.broken("attempt", [*problems, *attempts.problems(self.project, self.name, found)])
+        try:
+            self.voice.broken("note", note.problems(self.notes, self.every, found))
+        except PreregError as error:
+            self.voice.told("registration", error, "integrity")
 
     def _registered(self, one: Registration, *, current: bool) -> None:
         path = self.project.results(one.id) / one.short / "ledger.json"
@@ -165,7 +174,12 @@ class One:
 
     def _orphans(self) -> None:
         known = {one.short for one in self.every}
-        for path in sorted(self.project.results(self.name).glob("*/ledger.json")):
+        try:
+            paths = self.project.listed(self.project.results(self.name), "*/ledger.json")
+        except PreregError as error:
+            self.voice.told("bound", error, "integrity")
+            return
+        for path in paths:
             if path.parent.name not in known:
                 place = Place(path.relative_to(self.project.root).as_posix())
                 self.voice.say("integrity", "bound", "the registration of this ledger is not here", place)

@@ -47,7 +47,7 @@ def _table(voice: Voice, path: Path, sha256: str) -> None:
     name = path.relative_to(voice.project.root).as_posix()
     try:
         voice.project.name_of(path)
-        found, _ = canonical.file_digest(path, name)
+        found, _ = canonical.file_digest(path, name, results.MOST_BYTES)
     except MissingError:
         voice.say("missing", "table", "no such file; a run writes it again", Place(name))
     except PreregError as error:
