@@ -23,6 +23,7 @@ __all__ = [
     "listed",
     "nearest",
     "one_line",
+    "printable",
     "suggestion",
 ]
 
@@ -41,7 +42,12 @@ _NEAR = 0.7
 
 def one_line(text: str) -> str:
     """Return `text` as one printable line: line breaks become a space, control characters their escapes."""
-    text = _BREAKS.sub(" ", text.replace("\t", " ")).strip()
+    return printable(text).strip()
+
+
+def printable(text: str) -> str:
+    """Return `text` as one printable line, with the blanks at its ends."""
+    text = _BREAKS.sub(" ", text.replace("\t", " "))
     return _UNPRINTABLE.sub(lambda m: m[0].encode("unicode_escape", "surrogatepass").decode("ascii"), text)
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 from pathlib import Path
 
 import pytest
 import sealed_world
+from hostile import at, places
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -189,6 +191,24 @@ def test_a_note_speaks_of_what_is_there(project, root, change, said):
     assert said in out + err
 
 
+def test_what_a_file_says_moves_no_cursor_and_makes_no_line(project, root):
+    said = "A title\x1b[2J\nheld: everything\r\x9b1A\u202e"
+
+    def change(one):
+        one.content["protocol"].update(title=said, question=said)
+
+    files = forged(project, only(project, "registration", sealed_world.ID), change)
+    wide = next(p for p in files if "/other/attempts/" in p)
+    sealed_world.lay(root, {**files, wide.replace(".json", "\x1b[2J\n.json"): files[wide]})
+    for words in (["show", "rich"], ["show", "rich", "--registration"], ["diff"], ["status"], ["verify"]):
+        for more in ([], ["--json"]):
+            _, out, err = sealed_world.quiet(root, *words, *more)
+            assert not re.search(r"[\x00-\x09\x0b-\x1f\x7f-\x9f\u202e]", out + err), words
+            assert not re.search("^held: everything", out + err, re.MULTILINE), words
+            if more:
+                json.loads(out)
+
+
 def test_without_the_token_the_same_forgeries_would_need_no_stamp(project, root):
     """The forger makes a token anew; one from outside is of the registration that was stamped."""
     path = only(project, "registration", sealed_world.OTHER)
@@ -197,3 +217,109 @@ def test_without_the_token_the_same_forgeries_would_need_no_stamp(project, root)
     token = next(p for p in files if p.endswith(".tsr") and p != "token.tsr")
     old = next(p for p in project if p.endswith(".tsr") and p != "token.tsr")
     assert verified(root, {**files, token: project[old]}) == (3, {"time stamp"})
+
+
+# What `verify` alone lets pass, and why: everything else that is changed anywhere has to be noticed.
+NEUTRAL = {
+    "circumstances: who, when and with what, which nothing hangs on": [
+        r"\w+ around\.(time|prereg|python|numpy|platform|commit|sources)",
+        r"attempt content\.(time|prereg|python|numpy|platform|commit|sources)",
+        r"registration around\.protocol.*",  # the protocol itself is gone
+    ],
+    "prose: forged everywhere it is another project, which history alone tells from the first": [
+        r"registration content\.protocol\.(title|question|notes|authors.*|outcomes.*)",
+        r"registration content\.protocol\.predictions\.\d+\.because",
+        r"registration content\.amends\.reason",
+        r"note content\.text",
+    ],
+    "rules: the numbers of the ledger need not change with them, or need --rerun": [
+        r"registration content\.protocol\..*",
+        r"registration content\.data\.files.*",
+    ],
+    "numbers that no verdict follows from: they need --rerun": [
+        r"ledger content\.(.*\.)?(n|n_undefined|unpaired|undefined_because|left|right|interval|support)(\.\d+)?",
+        r"ledger content\..*\.(point|resamples_defined|p|p_adjusted)",
+        r"ledger content\.reports.*",
+        r"ledger content\.tables(\.\d+)?",
+        r"ledger content\.predictions\.\d+\.falsifier.*",
+    ],
+    "the last note, and what it saw": [r"note content\.(predictions|attempt|after).*"],
+    "what had been seen: it was so on its day": [r"registration content\.amends\.seen.*"],
+    "the order in which attempts began, where the clock says nothing": [r"attempt content\.after.*"],
+    "a further key, which a later version may write": [r".* with a further key"],
+}
+
+
+def other(value):
+    """Values that a check of shapes lets through, mostly."""
+    match value:
+        case bool():
+            return [not value]
+        case int():
+            return [value + 1]
+        case float():
+            return [value + 0.01]
+        case None:
+            return ["x"]
+        case str() if re.fullmatch("[0-9a-f]{64}", value):
+            return ["ab" * 32]
+        case "held" | "failed" | "falsified":
+            return [w for w in ("held", "failed", "falsified") if w != value]
+        case str() if re.fullmatch(r"\d{4}-.*Z", value):
+            return ["2020-01-01T00:00:00Z"]
+        case str():
+            return [value + "x"]
+        case list() if value:
+            return [value[1:], value + value[:1], value[::-1]]
+        case dict() if value:
+            return [{k: v for k, v in value.items() if k != name} for name in value]
+    return []
+
+
+def leaves(files):
+    """(path of a file, kind, name of a node, what to do) for every node of every sealed file."""
+    for path, one in sorted(sealed_world.read(files).items()):
+        if one.kind == "rehearsal":
+            continue
+        parts = {"content": one.content, "around": one.around}
+        for where in places(parts):
+            if len(where) < 2:
+                continue
+            for value in other(at(parts, where)):
+
+                def change(new, where=where, value=value):
+                    tree = {"content": new.content, "around": new.around}
+                    at(tree, where[:-1])[where[-1]] = value
+
+                yield path, f"{one.kind} {'.'.join(map(str, where))}", change, value
+
+
+def noticed(project, root, every, first):
+    """Change every so-manieth node; the names of those that verify let pass without a reason."""
+    reasons = re.compile("|".join(p for patterns in NEUTRAL.values() for p in patterns))
+    passed, tried = [], 0
+    for i, (path, name, change, value) in enumerate(leaves(project)):
+        if i % every != first:
+            continue
+        try:
+            files = forged(project, path, change)
+        except Exception:  # noqa: BLE001 - what has no canonical form cannot be sealed
+            continue
+        tried += 1
+        sealed_world.lay(root, files)
+        code, _, err = sealed_world.quiet(root, "verify", path.split("/")[1])
+        assert code in (0, 3, 4), (name, value, err)
+        if code == 0 and files != project and not reasons.fullmatch(name):
+            passed.append((path, name, str(value)[:200]))
+    assert tried
+    return passed
+
+
+def test_whatever_is_changed_anywhere_is_noticed_or_has_a_reason(project, root):
+    assert noticed(project, root, every=199, first=7) == []
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("first", range(4))
+def test_whatever_is_changed_in_every_place_is_noticed_or_has_a_reason(project, root, first):
+    assert noticed(project, root, every=4, first=first) == []

@@ -86,7 +86,7 @@ def command(
     elif chosen is Format.json:
         output.emit(tree)
     else:
-        output.say(_document(chosen, tree, where).rstrip("\n"))
+        output.write(_document(chosen, tree, where).rstrip("\n") + "\n")
     return int(tree["exit_code"])
 
 
@@ -101,7 +101,6 @@ def _target(text: str) -> tuple[Format, Path]:
 
 def _document(kind: Format, tree: Tree, where: str) -> str:
     from prereg.cli import reports
-    from prereg.formats import dump_json
 
     match kind:
         case Format.markdown:
@@ -110,7 +109,7 @@ def _document(kind: Format, tree: Tree, where: str) -> str:
             return reports.junit(tree)
         case Format.github:
             return reports.github(tree, where)
-    return dump_json(tree).decode()
+    return output.document(tree)
 
 
 def _write(path: Path, text: str) -> None:

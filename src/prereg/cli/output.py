@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
 from typing import TYPE_CHECKING, Any
+
+from prereg.errors import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -12,20 +15,34 @@ if TYPE_CHECKING:
     from prereg.errors import PreregError, Problem
 
 
+_OBEYED = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ufeff]")
+
+
 def say(line: str) -> None:
     """One plain line on standard output."""
-    sys.stdout.write(line + "\n")
+    sys.stdout.write(printable(line) + "\n")
 
 
 def complain(lines: Iterable[str]) -> None:
     """Plain lines on standard error."""
     for line in lines:
-        sys.stderr.write(line + "\n")
+        sys.stderr.writelines(printable(part) + "\n" for part in line.split("\n"))  # help has several
 
 
 def emit(tree: dict[str, Any]) -> None:
     """The one JSON document of a command."""
-    sys.stdout.write(json.dumps(tree, ensure_ascii=False, indent=1, allow_nan=False) + "\n")
+    write(document(tree))
+
+
+def write(text: str) -> None:
+    """A document on standard output."""
+    sys.stdout.write(text)
+
+
+def document(tree: dict[str, Any]) -> str:
+    """A tree as JSON; what JSON allows and a terminal would obey is written as its escape."""
+    text = json.dumps(tree, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+    return _OBEYED.sub(lambda m: f"\\u{ord(m[0]):04x}", text)
 
 
 def problem_tree(problem: Problem) -> dict[str, Any]:

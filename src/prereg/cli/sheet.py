@@ -6,6 +6,8 @@ import sys
 import unicodedata
 from typing import TYPE_CHECKING, Any, Protocol
 
+from prereg.errors import printable
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -13,10 +15,10 @@ if TYPE_CHECKING:
 
 
 class Text:
-    """A piece of text, and how a terminal may colour it."""
+    """A piece of text on one line, and how a terminal may colour it; what a file says moves no cursor."""
 
     def __init__(self, text: str, style: str = "") -> None:
-        self.text = text
+        self.text = printable(text)
         self.style = style
 
 
@@ -24,7 +26,7 @@ class Table:
     """Rows of cells under named columns."""
 
     def __init__(self, title: str) -> None:
-        self.title = title
+        self.title = printable(title)
         self.columns: list[tuple[str, bool]] = []
         """(name, whether it stands to the right)."""
         self.rows: list[tuple[Text, ...]] = []
