@@ -80,4 +80,18 @@ def read(path: Path, name: str) -> Ledger:
     if envelope is None:
         raise IntegrityError(Problem("a ledger has an envelope", Place(name)))
     documents.check("ledger", {"content": content, "envelope": envelope}, name)
+    _falsifiers(content, name)
     return Ledger(content, envelope, found, name)
+
+
+def _falsifiers(content: dict[str, Any], name: str) -> None:
+    """A falsifier is a condition on support, or a claim with all that was found about it.
+
+    Raises:
+        IntegrityError: where one is neither.
+
+    """
+    for entries in (content["predictions"], *(v["predictions"] for v in content["variants"])):
+        for record in (entry["falsifier"] for entry in entries if entry["falsifier"] is not None):
+            kind = "condition" if set(record) <= {"claim", "fired", "support"} else "counterclaim"
+            documents.check(kind, {"falsifier": record}, name)

@@ -13,7 +13,7 @@ from pydantic_core import ValidationError
 
 from prereg.documents.attempts import AttemptEnd, AttemptStart, Note, Witness
 from prereg.documents.common import Circumstances
-from prereg.documents.ledger import LedgerContent
+from prereg.documents.ledger import Condition, LedgerContent, Leg
 from prereg.documents.registration import RegistrationContent, RegistrationEnvelope
 from prereg.documents.rehearsals import RehearsalEnd, RehearsalStart
 from prereg.documents.shape import validator
@@ -30,12 +30,14 @@ _MOST = 10
 SHAPES: dict[str, dict[str, Any]] = {
     "registration": {"content": RegistrationContent, "envelope": RegistrationEnvelope},
     "ledger": {"content": LedgerContent, "envelope": Circumstances},
+    "condition": {"falsifier": Condition},
+    "counterclaim": {"falsifier": Leg},
     "attempt": {"start": AttemptStart, "end": AttemptEnd | None},
     "witness": {"content": Witness, "envelope": None},
     "note": {"content": Note, "envelope": Circumstances},
     "rehearsal": {"start": RehearsalStart, "end": RehearsalEnd | None},
 }
-"""The parts of each kind of file."""
+"""The parts of each kind of file, and the two forms of a falsifier in a ledger."""
 
 
 @functools.cache

@@ -85,6 +85,12 @@ class Fired(TypedDict):
     fired: bool
 
 
+class Condition(Fired):
+    """A falsifier that is a condition on support."""
+
+    support: float
+
+
 class VerdictBefore(TypedDict):
     """What this prediction came to under an earlier registration."""
 
