@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 from prereg import intervals, judge, ledger
 from prereg.dataclass import dataclass, field
+from prereg.errors import IntegrityError, Problem
 from prereg.expression.syntax import ExpressionError
 from prereg.judge.finding import Finding
 from prereg.judge.judgement import DEFAULT_LEVEL, settled
+from prereg.numerals import shown
 from prereg.outcomes import compile_outcome, headline
 from prereg.rejudge.entries import ContradictionError, UnderivableError, close
 from prereg.rejudge.prediction import Prediction
@@ -44,8 +46,25 @@ class Rejudged:
 
 
 def rejudge(registered: Registration, content: Tree) -> Rejudged:
-    """Judge everything again; the ledger must hold its predictions in registered order."""
+    """Judge everything again; the ledger must hold its predictions in registered order.
+
+    Raises:
+        IntegrityError: where nothing can be judged as it is registered, which no lock would have let pass.
+
+    """
     protocol = from_stored(registered.content["protocol"], registered.place)
+    unknown = {v for p in protocol.predictions.values() for v in p.agree or ()} - set(protocol.variants)
+    if unknown:
+        raise IntegrityError(
+            *[Problem(f"unknown variant {shown(name)}", registered.place) for name in sorted(unknown)]
+        )
+    try:
+        return _again(protocol, registered, content)
+    except ValueError as error:  # how the judge refuses a question
+        raise IntegrityError(Problem(f"not to be judged as registered: {error}", registered.place)) from None
+
+
+def _again(protocol: Protocol, registered: Registration, content: Tree) -> Rejudged:
 
     def place(path: object, key: bool = False, offset: int | None = None) -> Place:
         del path, key, offset

@@ -75,6 +75,8 @@ class Prediction:
             fired = may_fire and compare(condition.op, true, condition.bound)  # type: ignore[arg-type]
         else:
             counter, *_ = self._finding({"claim": "", **record}, falsified_if, laid_over=False)
+            if (counter.verdict, counter.reason) != (record["verdict"], record["reason"]):
+                raise ContradictionError("the verdict on the falsifier does not follow from its numbers")
             fired = may_fire and counter.verdict == "held"
         record["fired"] = fired
         finding = with_fired(finding, built.node, self.question.evidence, truths, whole, fired=fired)

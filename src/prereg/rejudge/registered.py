@@ -17,6 +17,10 @@ if TYPE_CHECKING:
     from prereg.resolve.expand import Expanded
 
 Tree = dict[str, Any]
+_REASONS = (
+    *("short", "contrary", "undefined", "no_variation"),
+    *("not_measured", "not_applicable", "variants_disagree"),
+)
 _DEVIATION = ("deviated", "deviations", "verdicts_before")
 
 
@@ -88,6 +92,15 @@ def _as_registered(one: Expanded, entry: Tree, protocol: Protocol) -> Iterator[s
         spec.falsified_if is not None and entry["falsifier"]["claim"] != " ".join(spec.falsified_if.split())
     ):
         yield "falsifier: not the registered one"
+    if (entry["verdict"] == "failed") != (entry["reason"] is not None):
+        yield f"reason: {entry['reason']} of a prediction that is {entry['verdict']}"
+    elif entry["reason"] not in (None, *_REASONS):
+        yield f"reason: {entry['reason'][:40]} is none"
     drawn = protocol.resampling.resamples if protocol.resampling else 0
-    if entry["resamples"] not in {drawn, 0} or entry["resamples_defined"] > entry["resamples"]:
-        yield f"resamples: registered {drawn}, the ledger says {entry['resamples']}"
+    counter = entry["falsifier"] if entry["falsifier"] and "resamples" in entry["falsifier"] else None
+    for each in (entry, counter, *entry.get("legs", ()), *(counter or {}).get("legs", ())):
+        if each is None:
+            continue
+        if each["resamples"] not in {drawn, 0} or each["resamples_defined"] > each["resamples"]:
+            yield f"resamples: registered {drawn}, the ledger says {each['resamples']}"
+            break
