@@ -375,7 +375,7 @@ def noticed(project, root, every, first):
 
 
 def test_whatever_is_changed_anywhere_is_noticed_or_has_a_reason(project, root):
-    assert noticed(project, root, every=199, first=7) == []
+    assert noticed(project, root, every=499, first=7) == []
 
 
 @pytest.mark.slow

@@ -15,8 +15,8 @@ import sealed_world
 from hostile import hostile, state
 from watched import watched
 
-EVERYDAY, SLOW = 12, 1_500
-"""Projects; each is given to every command below."""
+EVERYDAY, SLOW = 4, 400
+"""Projects; each is given to nine commands that read and three that write."""
 SECONDS = 6.0
 HANGS = 60
 MEGABYTES = 900
