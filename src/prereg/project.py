@@ -145,7 +145,8 @@ class Project:
                 problems.append(Problem(f"{said} leads out of the project folder", place))
                 continue
             if not names:
-                lost.append(Problem(f"no such file: {said}{near(base, pattern)}", place))
+                inside = not self.leads_out((base / pattern).parent)
+                lost.append(Problem(f"no such file: {said}{near(base, pattern) if inside else ''}", place))
             for path in names:
                 if path.exists():
                     found[self.name_of(path)] = path

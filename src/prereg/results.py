@@ -31,7 +31,7 @@ def foreign(project: Project, folder: Path, tables: Collection[str]) -> list[Pro
     return [
         Problem(
             "not a table of this ledger: its run writes none of this name",
-            Place(project.name_of(folder / name)),
+            Place((folder / name).relative_to(project.root).as_posix()),
         )
         for name in TABLES
         if name not in tables and (folder / name).exists()

@@ -10,7 +10,7 @@ import sealed_world
 from hostile import state
 from watched import watched
 
-from prereg.errors import InputError, Place
+from prereg.errors import InputError, Place, PreregError
 from prereg.globs import Glob
 from prereg.project import Project
 
@@ -97,6 +97,27 @@ def _linked(made, tmp_path, name, *, empty):
 
 def _is_current(path, files):
     return path.endswith("/ledger.json") and b'"amends"' in files[path]
+
+
+def test_a_path_out_tells_nothing_of_what_is_there(tmp_path):
+    (tmp_path / "root").mkdir()
+    (tmp_path / "secret.csv").write_text("")
+    project = Project.at(tmp_path / "root")
+    with watched(project.root) as watch, pytest.raises(PreregError) as caught:
+        project.find(project.root, ["../secre.csv"], Place("p.yaml"))
+    assert watch.found == []
+    assert "secret" not in str(caught.value)
+
+
+def test_a_table_of_another_run_that_is_a_link_is_one_finding_of_diff(made, tmp_path, no_git):
+    root = tmp_path / "root"
+    sealed_world.lay(root, sealed_world.snapshot(made))
+    folder = next(root.glob("results/rich/*/ledger.json")).parent
+    (folder / "thresholds.csv").symlink_to("/etc/passwd")
+    for words in (["diff"], ["verify"]):
+        code, out, _ = sealed_world.quiet(root, *words)
+        assert code == 3
+        assert "its run writes none of this name" in out
 
 
 @pytest.mark.parametrize("kind", ["out", "pipe", "folder", "hole"])

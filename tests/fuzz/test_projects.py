@@ -15,7 +15,7 @@ import sealed_world
 from hostile import hostile, state
 from watched import watched
 
-EVERYDAY, SLOW = 4, 400
+EVERYDAY, SLOW = 3, 400
 """Projects; each is given to nine commands that read and three that write."""
 SECONDS = 6.0
 HANGS = 60
