@@ -222,6 +222,37 @@ def test_a_verdict_that_changed_is_1_with_its_line(study, base):
     assert study.say("diff", "--base", base, "--fail-on", "weakened").code == 0
 
 
+def _leg(content):
+    prediction(content, "both")["legs"][1]["verdict"] = "failed"
+
+
+def _secondary(content):
+    prediction(content, "aside")["verdict"] = "falsified"
+
+
+def _variant(content):
+    content["variants"][0]["predictions"][0]["verdict"] = "falsified"
+
+
+@pytest.mark.parametrize("forge", [_leg, _secondary, _variant])
+def test_a_verdict_out_of_the_counts_that_changed_without_a_number_is_3(tmp_path, forge):
+    study = Study(tmp_path / "study", ran=False)
+    shutil.rmtree(study.root / "registrations")
+    more = """predictions:
+  both: {claim: "right[b] > 0.3 and right[a] > 0.3"}
+  aside: {claim: "right[a] > 0.3", tier: secondary}
+"""
+    study.edit("predictions:\n", "variants: {early: {where: score < 9}}\n" + more)
+    assert study.say("lock", str(study.root / "small.yaml")).code == 0
+    study.run()
+    shutil.copytree(study.root, tmp_path / "base")
+    assert study.say("diff", "--base", str(tmp_path / "base")).code == 0
+    study.reseal(forge)
+    tree = study.json("diff", "--base", str(tmp_path / "base"))
+    assert tree["exit_code"] == 3
+    assert "differs from the base for the same registration" in str(tree["findings"])
+
+
 def test_a_number_that_moved_under_one_registration_is_3_and_a_tolerance_excuses_it(study, base):
     study.reseal(_number)
     tree = study.json("diff", "--base", base)
