@@ -44,6 +44,7 @@ predictions:
   every: {claim: "all(right > 0.3)"}
   some: {claim: "any(right > 0.8) or any(right > 0.05)"}
   nested: {claim: "all(any(suite_right > 0.1, over=suite))"}
+  still: {claim: "dropped[a] < 0.5 and right[a] > 0.1"}
   named: {claim: "good and right[b] > 0.2"}
   pointed: {claim: "point(right[a] > 0.5) and right[a] > 0.05"}
   differ: {claim: "differs(right[a], right[b])"}
@@ -282,6 +283,12 @@ def test_a_changed_verdict_fails_whole(rich):
     assert "predictions[low].verdict: the numbers say" in checks["verdicts"][1]
 
 
+def _unvaried(content):
+    """A leg that came out the same in every resample."""
+    legs = [leg for p in content["predictions"] for leg in p.get("legs", [])]
+    return next(one for one in legs if one["reason"] == "no_variation" and "level_corrected" in one)
+
+
 CHANGES = {
     "counts": lambda c: c["counts"].update(held=c["counts"]["held"] + 1),
     "headline": lambda c: c.update(headline="b is far better"),
@@ -295,6 +302,8 @@ CHANGES = {
         fired=not _first("falsifier")(c)["falsifier"]["fired"]
     ),
     "leg": lambda c: _first("both")(c)["legs"][0].update(verdict="falsified", reason=None),
+    "level_corrected": lambda c: _first("both")(c)["legs"][0].update(level_corrected=0.5),
+    "level_corrected without variation": lambda c: _unvaried(c).update(level_corrected=0.5),
     "a leg less": lambda c: _first("every")(c)["legs"].pop(),
     "resamples_defined": lambda c: _first("simple")(c).update(resamples_defined=1),
     "verdict of a variant": lambda c: c["variants"][0]["predictions"][0].update(verdict="held", reason=None),

@@ -219,7 +219,12 @@ def _by_interval(leg: Leg, truth: Truths, level: Fraction, division: Division) -
         return by_ends(leg, truth, ends, level, division, kind="interval")
     if leg.exact is not None:
         return _by_exact(leg, truth, level, division)
-    once = (ends, ends)
+    return by_one_value(leg, truth, ends, level, division)
+
+
+def by_one_value(leg: Leg, truth: Truths, value: float, level: Fraction, division: Division) -> Finding:
+    """Build the finding of a leg that came out the same in every resample: its interval is no evidence."""
+    once = (value, value)
     corrected = _corrected(truth, level, division)
     return found(
         leg,

@@ -12,6 +12,7 @@ from prereg.expression.claims import support_condition
 from prereg.judge.claims import judge_whole
 from prereg.judge.evidence import (
     by_ends,
+    by_one_value,
     by_p,
     by_truth,
     found,
@@ -125,7 +126,8 @@ class Prediction:
                         f"the ledger says {ledger.said(one['verdict'], one['reason'])}"
                     )
                 same = one["evidence"] == ledger.shortened(again.evidence)
-                if not same or not close(one["level"], again.level):
+                levels = ((one["level"], again.level), (one.get("level_corrected"), again.level_corrected))
+                if not same or not all(close(*pair) for pair in levels):
                     raise ContradictionError(f"leg `{one['claim']}`: another kind of evidence, or level")
         claim = " ".join(text.split())
         finding = judge_whole(
@@ -164,7 +166,7 @@ class Prediction:
         if not ends:
             return self._without_ends(leaf, truth, entry, kind, division)
         if entry["reason"] == "no_variation":
-            return _no_variation(leaf, truth, entry, level)
+            return by_one_value(leaf, truth, _only_value(entry), level, division)
 
         def at(wanted: Fraction) -> tuple[float, float]:
             for known, pair in ends:
@@ -205,31 +207,25 @@ class Prediction:
         if truth[0] == 0 or (entry["interval"] is None and kind == "interval" and not half_defined(truth)):
             reason = "undefined"
         elif entry["reason"] == "no_variation":
-            return _no_variation(leaf, truth, entry, level, p=p, p_adjusted=adjusted)
+            _only_value(entry)
+            return found(
+                leaf,
+                truth,
+                0,
+                "interval",
+                reason="no_variation",
+                level=float(level),
+                p=p,
+                p_adjusted=adjusted,
+            )
         sign = 0 if reason else self._met(leaf, truth, entry, adjusted, float(1 - level))
         return found(leaf, truth, sign, kind, reason=reason, level=float(level), p=p, p_adjusted=adjusted)
 
 
-def _no_variation(
-    leaf: judge.Leg,
-    truth: Truths,
-    entry: Tree,
-    level: Fraction,
-    *,
-    p: float | None = None,
-    p_adjusted: float | None = None,
-) -> Finding:
-    if entry["interval"] is None or entry["interval"][0] != entry["interval"][1]:
-        raise ContradictionError(f"`{entry['claim']}` varies: {entry['interval']}")
-    corrected = entry.get("level_corrected")
-    return found(
-        leaf,
-        truth,
-        0,
-        "interval",
-        reason="no_variation",
-        level=float(level),
-        level_corrected=corrected,
-        p=p,
-        p_adjusted=p_adjusted,
-    )
+def _only_value(entry: Tree) -> float:
+    """The value that an entry had in every resample."""
+    for low, high in (ends for _, ends in recorded(entry)):
+        if low != high:
+            raise ContradictionError(f"`{entry['claim']}` varies: {entry['interval']}")
+        return low
+    raise ContradictionError(f"`{entry['claim']}` has no interval")
