@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from prereg.cli.lines import NOT_PROVEN, amendment_lines, show_notes
 from prereg.cli.policy_tables import show_policies
 from prereg.cli.sheet import Table, Text
+from prereg.ledger import said
 
 if TYPE_CHECKING:
     from prereg.cli.sheet import Sheet
@@ -32,10 +33,8 @@ def short(value: float | str | None) -> str:
 
 def verdict_text(entry: dict[str, Any]) -> Text:
     """`held`, `falsified`, or `failed (reason)`, coloured; `deviated` where an amendment touches it."""
-    word = entry["verdict"]
-    said = f"failed ({entry['reason']})" if word == "failed" else word
-    said += ", deviated" if entry.get("deviated") else ""
-    return Text(said, style=_STYLE.get(word, ""))
+    word = said(entry["verdict"], entry["reason"])
+    return Text(word + ", deviated" * bool(entry.get("deviated")), style=_STYLE.get(entry["verdict"], ""))
 
 
 def _interval(entry: dict[str, Any]) -> str:
@@ -258,16 +257,11 @@ def _deviations(sheet: Sheet, content: dict[str, Any], amends: dict[str, Any] | 
     for entry in content["predictions"]:
         for change in entry.get("deviations", []):
             moved = "" if change["direction"] == "changed" else f" ({change['direction']})"
-            said = f"{entry['id']}: deviated: {change['path']}{moved}, since {change['amends'][:12]}"
-            sheet.print(Text(said))
+            since = f"{change['path']}{moved}, since {change['amends'][:12]}"
+            sheet.print(Text(f"{entry['id']}: deviated: {since}"))
         for was in entry.get("verdicts_before", []):
-            sheet.print(
-                Text(f"{entry['id']}: {_verdict_words(was)} before, under {was['registration'][:12]}")
-            )
-
-
-def _verdict_words(entry: dict[str, Any]) -> str:
-    return f"{entry['verdict']} ({entry['reason']})" if entry["reason"] else str(entry["verdict"])
+            before = said(was["verdict"], was["reason"])
+            sheet.print(Text(f"{entry['id']}: {before} before, under {was['registration'][:12]}"))
 
 
 def _caution(sheet: Sheet, content: dict[str, Any], stored: dict[str, Any]) -> None:

@@ -8,6 +8,7 @@ from xml.etree import ElementTree as ET
 
 from prereg.cli.render_ledger import short
 from prereg.errors import one_line
+from prereg.ledger import said
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -58,7 +59,7 @@ def changes_first(predictions: Sequence[Tree]) -> list[Tree]:
 def cells(entry: Tree) -> dict[str, str]:
     """One prediction as the cells of a table."""
     base, interval = entry["base"], entry["interval"]
-    verdict = _verdict(entry) + (", deviated" if entry.get("deviated") else "")
+    verdict = said(entry["verdict"], entry["reason"]) + (", deviated" if entry.get("deviated") else "")
     if interval is not None:
         shown = f"[{short(interval[0])}, {short(interval[1])}]"
     else:
@@ -68,16 +69,12 @@ def cells(entry: Tree) -> dict[str, str]:
     return {
         "prediction": mark + entry["id"],
         "verdict": verdict + (", noted" if entry["noted"] else ""),
-        "base": "" if base is None else _verdict(base),
+        "base": "" if base is None else said(base["verdict"], base["reason"]),
         "expected": entry["anticipated"],
         "d": "" if entry["point"] is None else short(entry["point"]),
         "interval": shown,
         "n": "" if n is None else " / ".join(map(str, n)) if isinstance(n, list) else str(n),
     }
-
-
-def _verdict(entry: Tree) -> str:
-    return f"{entry['verdict']} ({entry['reason']})" if entry["reason"] else str(entry["verdict"])
 
 
 # -- Markdown
