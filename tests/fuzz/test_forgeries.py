@@ -222,12 +222,26 @@ def test_a_number_of_resamples_is_no_amount_of_memory(project, root):
     assert "predictions" in failed
 
 
-@pytest.mark.parametrize("reason", ["x", None])
-def test_a_prediction_fails_for_a_reason(project, root, reason):
-    change = content(lambda c: c["predictions"][7].update(verdict="failed", reason=reason))
+@pytest.mark.parametrize(
+    ("fields", "check"),
+    [
+        ({"verdict": "failed", "reason": "x"}, "ledger"),
+        ({"verdict": "failed", "reason": None}, "predictions"),
+        ({"verdict": "held", "reason": "short"}, "predictions"),
+    ],
+)
+def test_a_prediction_fails_for_a_reason(project, root, fields, check):
+    change = content(lambda c: c["predictions"][7].update(fields))
     code, failed = verified(root, forged(project, only(project, "ledger", sealed_world.ID), change))
     assert code == 3
-    assert "predictions" in failed
+    assert check in failed
+
+
+def test_a_falsifier_fires_where_its_prediction_is_falsified(project, root):
+    change = content(lambda c: c["predictions"][6]["falsifier"].update(fired=True))
+    code, failed = verified(root, forged(project, only(project, "ledger", sealed_world.ID), change))
+    assert code == 3
+    assert "verdicts" in failed
 
 
 @pytest.mark.parametrize(
@@ -298,7 +312,7 @@ NEUTRAL = {
         r"ledger content\.(.*\.)?(n|n_undefined|unpaired|undefined_because|left|right|interval|support)(\.\d+)?",
         r"ledger content\..*\.(point|resamples_defined|p|p_adjusted|interval_corrected(\.\d+)?)",
         r"ledger content\..*\.legs\.\d+",  # the same left out where it may be
-        r"ledger content\..*\.predictions\.[67]\.level",  # a sign test whose side is not recorded
+        r"ledger content\.(.*\.)?predictions\.[67]\.level",  # a sign test whose side is not recorded
         r"ledger content\.reports.*",
         r"ledger content\.tables(\.\d+)?",
         r"ledger content\.predictions\.\d+\.falsifier.*",

@@ -15,6 +15,9 @@ Number = float | Annotated[str, StringConstraints(pattern=r"^-?[0-9]+(\.[0-9]+)?
 """Whole numbers beyond 2^53 are texts."""
 Interval = Annotated[list[Number | None], Len(2, 2)]
 Verdict = Literal["held", "failed", "falsified"]
+Reason = Literal[
+    "short", "contrary", "undefined", "no_variation", "not_measured", "not_applicable", "variants_disagree"
+]
 Anticipated = Literal["held", "failed", "falsified", "open"]
 Tier = Literal["primary", "secondary", "exploratory"]
 Kind = Literal["interval", "point", "support", "exact"]

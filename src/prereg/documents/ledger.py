@@ -16,6 +16,7 @@ from prereg.documents.common import (
     Interval,
     Kind,
     Number,
+    Reason,
     RecordFile,
     State,
     TouchingChange,
@@ -57,7 +58,7 @@ class Leg(TypedDict):
 
     claim: str
     verdict: Verdict
-    reason: str | None
+    reason: Reason | None
     evidence: Kind | Share
     left: Number | None
     right: Number | None

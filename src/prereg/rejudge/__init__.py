@@ -19,7 +19,7 @@ from prereg.judge.finding import Finding
 from prereg.judge.judgement import DEFAULT_LEVEL, settled
 from prereg.numerals import shown
 from prereg.outcomes import compile_outcome, headline
-from prereg.rejudge.entries import ContradictionError, UnderivableError, close
+from prereg.rejudge.entries import LAID_OVER, ContradictionError, UnderivableError, close
 from prereg.rejudge.prediction import Prediction
 from prereg.rejudge.registered import one_each
 from prereg.resolve.promised import expanded
@@ -157,8 +157,13 @@ class _Pass:
                         f"{self.label}[{one.id}].{key}: it follows {value}, the ledger says {numbers[key]}"
                     )
             record = one.falsifier
-            if record is not None and record["fired"] != entry["falsifier"]["fired"]:
-                self.out.problems.append(f"{self.label}[{one.id}].falsifier.fired does not follow")
+            if record is not None:
+                said_fired = entry["falsifier"]["fired"]
+                overlaid = entry["reason"] in LAID_OVER
+                if record["fired"] != said_fired or not (
+                    overlaid or said_fired == (entry["verdict"] == "falsified")
+                ):
+                    self.out.problems.append(f"{self.label}[{one.id}].falsifier.fired does not follow")
         found_counts = judge.counts(judged)
         if found_counts != {key: counts[key] for key in found_counts}:
             self.out.problems.append(

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 Tree = dict[str, Any]
 _CLOSE = 1e-9
 """Numbers of a ledger have ten digits."""
+LAID_OVER = ("not_applicable", "variants_disagree")
+"""Reasons that take the place of a verdict of its own."""
 TRUE = {"short": 1, "contrary": -1}
 """Truth at the point, by the reason of a verdict `failed`."""
 

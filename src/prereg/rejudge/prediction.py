@@ -24,6 +24,7 @@ from prereg.judge.evidence import (
 from prereg.judge.judgement import level_of, with_fired
 from prereg.judge.nodes import combine, compare, elementary
 from prereg.rejudge.entries import (
+    LAID_OVER,
     TRUE,
     ContradictionError,
     UnderivableError,
@@ -43,7 +44,6 @@ if TYPE_CHECKING:
     from prereg.judge.nodes import Truths
 
 Tree = dict[str, Any]
-_LAID_OVER = ("not_applicable", "variants_disagree")
 
 
 @dataclass
@@ -143,7 +143,7 @@ class Prediction:
                 return 0
             return 1 if (d != 0 if leaf.two_sided else compare(leaf.op, d)) else -1
         verdict, reason = entry["verdict"], entry["reason"]
-        if laid_over and (reason in _LAID_OVER or entry.get("falsifier") is not None):
+        if laid_over and (reason in LAID_OVER or entry.get("falsifier") is not None):
             raise UnderivableError("the truth of a claim without a difference is not recorded")
         sign = {"held": 1, "falsified": -1}.get(verdict) or TRUE.get(str(reason), 0)
         return turned * sign
@@ -193,7 +193,7 @@ class Prediction:
         decided = int(provable_of(leaf, truth)[0])
         if p > alpha and not close(p, alpha):
             return 0
-        overlaid = entry["reason"] in _LAID_OVER or entry.get("falsifier") is not None
+        overlaid = entry["reason"] in LAID_OVER or entry.get("falsifier") is not None
         if overlaid or entry["verdict"] == "failed":
             raise UnderivableError("on which side of 0 the test leans is not recorded")
         return decided

@@ -17,10 +17,6 @@ if TYPE_CHECKING:
     from prereg.resolve.expand import Expanded
 
 Tree = dict[str, Any]
-_REASONS = (
-    *("short", "contrary", "undefined", "no_variation"),
-    *("not_measured", "not_applicable", "variants_disagree"),
-)
 _DEVIATION = ("deviated", "deviations", "verdicts_before")
 
 
@@ -94,8 +90,6 @@ def _as_registered(one: Expanded, entry: Tree, protocol: Protocol) -> Iterator[s
         yield "falsifier: not the registered one"
     if (entry["verdict"] == "failed") != (entry["reason"] is not None):
         yield f"reason: {entry['reason']} of a prediction that is {entry['verdict']}"
-    elif entry["reason"] not in (None, *_REASONS):
-        yield f"reason: {entry['reason'][:40]} is none"
     drawn = protocol.resampling.resamples if protocol.resampling else 0
     counter = entry["falsifier"] if entry["falsifier"] and "resamples" in entry["falsifier"] else None
     for each in (entry, counter, *entry.get("legs", ()), *(counter or {}).get("legs", ())):
