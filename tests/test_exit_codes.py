@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -16,6 +17,7 @@ import typer.main
 
 from broken_projects import command
 from ci_project import Study
+from forge import SMALL, made
 from prereg.cli.app import app
 from prereg.schema import schema_of
 
@@ -302,3 +304,46 @@ def test_docs_have_the_same_table(path):
     text = (ROOT / path).read_text(encoding="utf-8")
     section = text[text.index("## Exit codes") :]
     assert re.findall(r"^\| (\d+) \|", section, re.MULTILINE) == ["0", "1", "2", "3", "4", "70"]
+
+
+@pytest.mark.parametrize("folder", ["registrations", "results"])
+@pytest.mark.parametrize("asked", [("status",), ("verify",), ("run",), ("diff",)])
+def test_a_folder_that_is_closed_to_us_is_told_and_never_empty(tmp_path, monkeypatch, folder, asked):
+    study = made(tmp_path / "p", SMALL)
+    scan = os.scandir
+
+    def closed(path="."):
+        if Path(path).is_relative_to(study / folder):
+            raise PermissionError(13, "Permission denied", str(path))
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", closed)
+    said = command(*asked, "-C", str(study))
+    # a run goes on where it can still write, and says what it could not look at
+    assert said.code in ((0, 2) if asked == ("run",) else (2, 3))
+    assert "Permission denied" in said.out + said.err
+
+
+def test_a_rerun_that_was_asked_for_and_has_no_records_is_missing(tmp_path):
+    study = made(tmp_path / "p", SMALL)
+    assert command("verify", "--rerun", "-C", str(study)).code == 0
+    (study / "records.csv").unlink()
+    assert command("verify", "-C", str(study)).code == 0
+    assert command("verify", "--rerun", "-C", str(study)).code == 4
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_behind_standard_output_is_one_line(tmp_path):
+    study = made(tmp_path / "p", SMALL)
+    run = [sys.executable, "-m", "prereg", "show", "small", "-C", str(study)]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert (done.returncode, done.stderr) == (2, "prereg: No space left on device\n")
+
+
+def test_a_console_that_lacks_a_sign_gets_its_number(tmp_path):
+    study = made(tmp_path / "p", SMALL)
+    environment = {**os.environ, "PYTHONIOENCODING": "ascii"}
+    run = [sys.executable, "-m", "prereg", "show", "small", "-C", str(study)]
+    done = subprocess.run(run, env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

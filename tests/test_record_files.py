@@ -6,6 +6,7 @@ import json
 
 import pytest
 
+from broken_projects import command
 from prereg.errors import InputError
 from prereg.readers import json_lines as lines
 from prereg.readers import read_records
@@ -68,3 +69,59 @@ def test_rows_that_lack_most_keys_are_bounded(tmp_path, monkeypatch, first):
     (said,) = refused(tmp_path, "r.jsonl", "\n".join(rows))
     assert "more than 1000 cells are absent" in said
     assert read(tmp_path, "r.jsonl", "\n".join(rows[:10] if first else rows[42:])).rows
+
+
+NESTED = """\
+prereg: 1
+id: nested
+title: Cells that hold more than a value
+data: {records: r.jsonl, arm: model, unit: item}
+metrics: {accuracy: {rate: correct}}
+predictions:
+  p: {claim: "accuracy[new] > accuracy[old]", evidence: point}
+"""
+
+
+def test_a_column_of_nested_values_that_nothing_reads_is_no_hindrance(tmp_path):
+    (tmp_path / "p.yaml").write_text(NESTED)
+    rows = [
+        {"model": m, "item": i, "correct": m == "new", "usage": {"tokens": 3}}
+        for m in ("new", "old")
+        for i in "ab"
+    ]
+    (tmp_path / "r.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    for done in (["lock", str(tmp_path / "p.yaml")], ["run"], ["verify"]):
+        said = command(*done, "-C", str(tmp_path))
+        assert said.code == 0, said.err
+
+
+HUGE = """\
+prereg: 1
+id: huge
+title: Sums beyond any double
+data: {records: r.csv, arm: model, unit: item}
+metrics: {m: {mean: x}, s: {sum: x}, v: {value: s * 10}}
+resampling: {resamples: 20, seed: 0}
+predictions:
+  p: {claim: "s[new] > s[old]"}
+  q: {claim: "m[one] - m[less] > 0", evidence: point}
+reports: {m: m, s: s, v: v}
+"""
+
+
+def test_a_number_beyond_any_double_is_undefined_with_a_reason(tmp_path, recwarn):
+    (tmp_path / "p.yaml").write_text(HUGE)
+    cells = {"new": ("1e308", "1e308"), "old": ("1", "2"), "one": ("1.7e308", "0"), "less": ("-1.7e308", "0")}
+    lines = [f"{model},{item},{x}\n" for model, xs in cells.items() for item, x in zip("ab", xs, strict=True)]
+    (tmp_path / "r.csv").write_text("model,item,x\n" + "".join(lines))
+    for done in (["lock", str(tmp_path / "p.yaml")], ["run"], ["verify", "--rerun"]):
+        said = command(*done, "-C", str(tmp_path))
+        assert said.code == 0, said.err
+    (table,) = tmp_path.glob("results/huge/*/policies.csv")
+    text = table.read_text()
+    assert "inf" not in text
+    assert "new,new,,s,,,,2,undefined_input\n" in text
+    (ledger,) = tmp_path.glob("results/huge/*/ledger.json")
+    reasons = [p["reason"] for p in json.loads(ledger.read_text())["content"]["predictions"]]
+    assert reasons[0] == "undefined"
+    assert not recwarn.list

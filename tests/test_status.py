@@ -85,8 +85,8 @@ def test_records_that_were_judged_under_another_id_are_named_with_their_verdicts
     (other,) = found["small", True]["shared"]
     assert (other["id"], other["verdicts"]) == ("again", None)
     text = command("status", "-C", str(folder)).out
-    assert f"these records were judged before, as small {before['digest'][:12]}" in text
-    assert f"verdicts then: b-is-better {said}" in text
+    assert f"these records were also judged as small {before['digest'][:12]}" in text
+    assert f"verdicts there: b-is-better {said}" in text
 
 
 def test_twelve_plans_for_the_same_records_are_twelve_lines(folder):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import gc
+import io
 import os
 import sys
 
@@ -22,6 +23,9 @@ def main() -> None:
     """Run the command line and exit with its code."""
     from prereg.cli.app import execute
 
+    for stream in (sys.stdout, sys.stderr):  # a console that lacks a sign gets its number, not a failure
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     sys.exit(execute(sys.argv[1:]))
 
 

@@ -176,6 +176,9 @@ class Block:
         pieces = self.prepared.pieces[metric.name, degenerate]
         found = [self._compute(p) for p in pieces]
         data = found[0].values if len(found) == 1 else np.concatenate([f.values for f in found], axis=1)
+        over = np.isinf(data)
+        if over.any():  # beyond any double: no number that a ledger could hold
+            data = np.where(over, np.nan, data)
         empty = None
         if metric.per is not None:
             # a sum over a category of which no row was drawn is not 0: the category itself is not there
@@ -190,6 +193,7 @@ class Block:
         if empty is not None:
             other = empty[0] & (reasons != CODE["missing"])
             reasons = np.where(other, CODE["empty_category"], reasons).astype(np.int8)
+        reasons = np.where((reasons == 0) & over[0], CODE["undefined_input"], reasons).astype(np.int8)
         if self.prepared.plan.thresholds is not None and metric.by_policy:
             idle = (reasons == CODE["vacuous"]) & self._undeployed(metric)
             reasons = np.where(idle, CODE["not_deployed"], reasons).astype(np.int8)
@@ -255,6 +259,7 @@ def estimate(
     plan = prepared.plan
     spans = blocks(plan.resamples + 1, size or block_rows(prepared))
 
+    @np.errstate(over="ignore", invalid="ignore")  # what overflows is undefined, and told as that
     def one(span: tuple[int, int]) -> tuple[list[LegValues], dict[Name, Detail]]:
         block = Block(prepared, *span)
         found: list[LegValues] = []

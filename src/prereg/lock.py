@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 import prereg
-from prereg import attempts, canonical, collect, formats, manifest, registration
+from prereg import attempts, canonical, collect, documents, formats, manifest, registration
 from prereg.dataclass import dataclass
 from prereg.differences import Change, changes
 from prereg.errors import IntegrityError, Place, Problem
@@ -109,9 +109,10 @@ def resolved_of(analysis: Analysis) -> dict[str, Any]:
     plan = analysis.plan
     if plan.protocol.data.prospective:
         return promised_of(plan)
-    used = sorted(filter(is_column, plan.records.columns))
+    # nested values are no cells: no expression can read them
+    kinds = {n: c.kind for n, c in plan.records.columns.items() if is_column(n) and c.kind != "nested"}
     return {
-        "columns": [{"name": name, "type": _public(plan.records.columns[name].kind)} for name in used],
+        "columns": [{"name": name, "type": _public(kinds[name])} for name in sorted(kinds)],
         "factors": [
             {"name": name, "values": list(values)} for name, values in plan.environment.factors.items()
         ],
@@ -270,6 +271,8 @@ def write(project: Project, checked: Checked, content: dict[str, Any]) -> Locked
     }
     new = True
     try:
+        # what could not be read again is never given a name
+        documents.check("registration", {"content": content, "envelope": envelope}, project.name_of(path))
         formats.write_atomic(path, registration.to_bytes(content, envelope), exclusive=True)
     except FileExistsError:
         new = False

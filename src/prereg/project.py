@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from itertools import islice
 from pathlib import Path, PurePosixPath
 from typing import TYPE_CHECKING
@@ -89,13 +90,19 @@ class Project:
         """What a folder of the project holds under a pattern, sorted; nothing where there is no such folder.
 
         Raises:
-            InputError: where the folder leads out of the project: then nobody looks into it.
+            InputError: where the folder leads out of the project, so that nobody looks into it, or cannot be
+                read.
 
         """
-        if not folder.is_dir():
-            return []
-        self.name_of(folder)
-        return sorted(folder.glob(pattern))
+        try:
+            if not folder.is_dir():
+                return []
+            self.name_of(folder)
+            os.scandir(folder).close()  # a glob takes a folder that is closed to us for an empty one
+            return sorted(folder.glob(pattern))
+        except OSError as error:
+            place = Place(folder.relative_to(self.root).as_posix())
+            raise InputError(Problem(f"cannot be read: {error.strerror or error}", place)) from None
 
     def leads_out(self, path: Path) -> bool:
         """Whether a path, links followed, is none of the project."""

@@ -30,8 +30,8 @@ class Before:
             return f"shares {', '.join(self.files)} with {self.id} {self.digest[:12]} (not judged)"
         told = ", ".join(f"{name} {verdict}" for name, verdict in self.verdicts.items())
         return (
-            f"these records were judged before, as {self.id} {self.digest[:12]} "
-            f"({', '.join(self.files)}); verdicts then: {told}"
+            f"these records were also judged as {self.id} {self.digest[:12]} "
+            f"({', '.join(self.files)}); verdicts there: {told}"
         )
 
 

@@ -24,7 +24,7 @@ ENDS = ("part", "metric", "value", "numerator", "denominator", "n", "reason")
 
 def number(value: float | None) -> str:
     """A number as the table writes it; empty where there is none."""
-    if value is None or math.isnan(value):
+    if value is None or not math.isfinite(value):
         return ""
     short = float(f"{value:.{DIGITS}g}")
     return str(int(short)) if short.is_integer() and abs(short) < 2**53 else repr(short)

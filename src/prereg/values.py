@@ -63,10 +63,14 @@ _UNROUNDED = 8192.0
 
 
 def rounded(x: np.ndarray) -> np.ndarray:
-    """Rounded to 12 decimals, an even last digit on ties; minus zero becomes zero, 8192 and more stay."""
+    """Rounded to 12 decimals, an even last digit on ties; minus zero becomes zero, 8192 and more stay.
+
+    What is beyond any double is undefined.
+    """
     large = np.abs(x) >= _UNROUNDED
     if large.any():
-        return np.where(large, x, np.round(np.where(large, 0.0, x), 12)) + 0.0
+        kept = np.where(np.isinf(x), np.nan, x)
+        return np.where(large, kept, np.round(np.where(large, 0.0, x), 12)) + 0.0
     return np.round(x, 12) + 0.0
 
 

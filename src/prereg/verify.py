@@ -513,7 +513,9 @@ def _rerun(facts: _Facts, asked: Options) -> tuple[State, str]:
     if facts.stored is None:
         return _UNREAD
     if facts.analysis is None:
-        return ("unchecked", "the records do not resolve as registered") if facts.has_data else _absent(asked)
+        if facts.has_data:
+            return "unchecked", "the records do not resolve as registered"
+        return "missing", "asked for, and the registered records are not here"
     content, tables = run.computed(facts.registered, facts.analysis, asked.jobs)
     manifest.verify(facts.project, _entries(facts))
     if canonical.canonical(content) != canonical.canonical(facts.stored.content):

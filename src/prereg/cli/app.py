@@ -52,6 +52,7 @@ def execute(arguments: "Sequence[str]") -> int:
     command = next((a for a in arguments if not a.startswith("-")), "prereg")
     try:
         code = app(args=list(arguments), standalone_mode=False)
+        sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except PreregError as error:
         if _State.json:
@@ -64,6 +65,10 @@ def execute(arguments: "Sequence[str]") -> int:
     except BrokenPipeError:
         sys.stderr.close()
         return 0
+    except OSError as error:  # a folder that is closed to us, a full disk behind standard output
+        where = f"{error.filename}: " if error.filename else "prereg: "
+        output.complain([f"{where}{error.strerror or error}"])
+        return InputError.exit_code
     except Exception as error:  # noqa: BLE001 - the last place that can tell a usage error from a bug
         if hasattr(error, "format_message"):
             if type(error).__name__ == "NoArgsIsHelpError":  # typer keeps the class to itself
@@ -212,7 +217,7 @@ def run(
         typer.Argument(help="Ids of registrations; all current ones without any.", metavar="[ID]..."),
     ] = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Workers; no result depends on their number.")
+        int, typer.Option("--jobs", "-j", min=1, max=1024, help="Workers; no result depends on their number.")
     ] = 1,
     fail_on: Annotated[
         list[FailOn] | None, typer.Option("--fail-on", help="End with 1 on such a verdict.")

@@ -34,7 +34,7 @@ def command(
         typer.Option("--draw", help="What a column can hold.", metavar="COLUMN=LOW..HIGH|A,B,C"),
     ] = None,
     jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, help="Workers; no result depends on their number.")
+        int, typer.Option("--jobs", "-j", min=1, max=1024, help="Workers; no result depends on their number.")
     ] = 1,
     root: Root = Path(),
     json: Json = False,

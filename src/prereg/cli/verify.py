@@ -43,7 +43,7 @@ def command(
         Path | None,
         typer.Option("--untrusted", help="Certificates between token and root.", metavar="PEM"),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, help="Workers of --rerun.")] = 1,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=1024, help="Workers of --rerun.")] = 1,
     root: Root = Path(),
     json: Json = False,
 ) -> int:

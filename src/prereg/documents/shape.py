@@ -80,7 +80,7 @@ def _mapping(kind: Any, known: dict[str, CoreSchema]) -> CoreSchema:
             bare = get_args(one)[0] if get_origin(one) is NotRequired else one
             required = key in kind.__required_keys__
             fields[key] = core.typed_dict_field(_schema(bare, known), required=required)
-        known[name] = core.typed_dict_schema(fields, ref=name)
+        known[name] = core.typed_dict_schema(fields, cls=kind, ref=name)
     return core.definition_reference_schema(name)
 
 
