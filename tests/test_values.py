@@ -128,7 +128,12 @@ def test_rounding_keeps_twelve_decimals_and_is_idempotent(x):
     assert math.copysign(1, once[0]) == 1 or once[0] < 0
 
 
-@given(st.floats(allow_nan=True, allow_infinity=True).filter(lambda x: not abs(x) < 8192))
+def test_what_is_beyond_any_double_is_undefined():
+    found = rounded(np.array([math.inf, -math.inf, 9000.0, 0.5]))
+    assert np.array_equal(found, [math.nan, math.nan, 9000.0, 0.5], equal_nan=True)
+
+
+@given(st.floats(allow_nan=True, allow_infinity=False).filter(lambda x: not abs(x) < 8192))
 def test_large_and_undefined_values_are_left_alone(x):
     assert np.array_equal(rounded(np.array([x, 0.1])), np.array([x, 0.1]), equal_nan=True)
 
