@@ -191,7 +191,11 @@ class Sealed:
         return self.layout.to_bytes(self.content, self.around)
 
     def name(self, was: str) -> str:
-        """The name it belongs under, where it can be told."""
+        """The name it belongs under; as it was where that cannot be told, or is no name of a file."""
+        name = self._name(was)
+        return was if "/" in name or "\0" in name or len(name.encode()) > 200 else name
+
+    def _name(self, was: str) -> str:
         with contextlib.suppress(Exception):
             digest = self.layout.digest(self.content)
             match self.kind:
