@@ -94,6 +94,8 @@ class _Terminal:
         self._console: Console = Console(file=sys.stdout, highlight=False)
 
     def print(self, item: Text | Table | str = "") -> None:
+        if isinstance(item, Table):  # rich would wrap a title to the width of its table
+            self._console.print(_styled(Text(item.title, style="italic")))
         self._console.print(_drawn(item) if isinstance(item, Table) else _styled(_text(item)))
 
 
@@ -106,7 +108,7 @@ def _styled(text: Text) -> Any:
 def _drawn(table: Table) -> Any:
     from rich.table import Table as RichTable
 
-    out = RichTable(title=table.title, title_justify="left", box=None, pad_edge=False, show_edge=False)
+    out = RichTable(box=None, pad_edge=False, show_edge=False)
     for name, right in table.columns:
         out.add_column(name, justify="right" if right else "left", overflow="fold")
     for row in table.rows:
