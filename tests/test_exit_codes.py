@@ -324,6 +324,20 @@ def test_a_folder_that_is_closed_to_us_is_told_and_never_empty(tmp_path, monkeyp
     assert "Permission denied" in said.out + said.err
 
 
+def test_a_fault_of_the_system_is_one_document_with_json_too(tmp_path, monkeypatch):
+    study = made(tmp_path / "p", SMALL)
+
+    def closed(*_):
+        raise PermissionError(13, "Permission denied", "results")
+
+    monkeypatch.setattr("prereg.project.Project.results", closed)
+    said = command("show", "small", "--json", "-C", str(study))
+    tree = json.loads(said.out)
+    jsonschema.validate(tree, schema("show"))
+    assert (said.code, tree["exit_code"]) == (2, 2)
+    assert tree["problems"][0]["message"] == "results: Permission denied"
+
+
 def test_a_rerun_that_was_asked_for_and_has_no_records_is_missing(tmp_path):
     study = made(tmp_path / "p", SMALL)
     assert command("verify", "--rerun", "-C", str(study)).code == 0

@@ -1,6 +1,7 @@
 """The commands: parse, call the stage of the same name, draw what came out."""
 
 # Annotations are read at run time; `from __future__ import annotations` would make texts of them.
+import contextlib
 import sys
 import traceback
 from enum import StrEnum
@@ -17,7 +18,7 @@ from prereg.cli.sheet import sheet
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prereg.errors import Problem
+    from prereg.errors import PreregError, Problem
 
 app = typer.Typer(
     name="prereg",
@@ -55,10 +56,7 @@ def execute(arguments: "Sequence[str]") -> int:
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except PreregError as error:
-        if _State.json:
-            output.emit(output.error_tree(command, error))
-        output.complain(str(p) for p in error.problems)
-        return error.exit_code
+        return _refused(command, error)
     except (typer.Abort, KeyboardInterrupt):
         output.complain(["interrupted"])
         return 130
@@ -66,24 +64,28 @@ def execute(arguments: "Sequence[str]") -> int:
         sys.stderr.close()
         return 0
     except OSError as error:  # a folder that is closed to us, a full disk behind standard output
-        where = f"{error.filename}: " if error.filename else "prereg: "
-        output.complain([f"{where}{error.strerror or error}"])
-        return InputError.exit_code
+        return _refused(command, InputError(f"{error.filename or 'prereg'}: {error.strerror or error}"))
     except Exception as error:  # noqa: BLE001 - the last place that can tell a usage error from a bug
         if hasattr(error, "format_message"):
             if type(error).__name__ == "NoArgsIsHelpError":  # typer keeps the class to itself
                 output.complain([error.format_message()])
                 return InputError.exit_code
-            usage = InputError(f"prereg: {error.format_message().replace('Value error, ', '')}")
-            if _State.json:
-                output.emit(output.error_tree(command, usage))
-            output.complain(str(p) for p in usage.problems)
-            return usage.exit_code
+            said = error.format_message().replace("Value error, ", "")
+            return _refused(command, InputError(f"prereg: {said}"))
         traceback.print_exc()
         output.complain(
             ["prereg: this is a bug in prereg, not in your files; please report it with the lines above"]
         )
         return BUG
+
+
+def _refused(command: str, error: "PreregError") -> int:
+    """Tell why, in the one document of --json too, where standard output still takes it."""
+    if _State.json:
+        with contextlib.suppress(OSError):
+            output.emit(output.error_tree(command, error))
+    output.complain(str(p) for p in error.problems)
+    return error.exit_code
 
 
 def _version(value: bool) -> None:
