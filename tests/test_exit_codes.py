@@ -22,7 +22,7 @@ from prereg.cli.app import app
 from prereg.schema import schema_of
 
 ROOT = Path(__file__).resolve().parents[1]
-COMMANDS = set(typer.main.get_command(app).commands)
+COMMANDS = set(typer.main.get_command(app()).commands)
 TEXT = "Two items were answered after a restart."
 
 

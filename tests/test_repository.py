@@ -23,7 +23,7 @@ from prereg.schema import protocol_schema
 
 ROOT = Path(__file__).resolve().parents[1]
 PROTOCOLS = sorted((ROOT / "protocols").glob("*.yaml"))
-COMMANDS = sorted(typer.main.get_command(app).commands.items())
+COMMANDS = sorted(typer.main.get_command(app()).commands.items())
 DOCS = [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").rglob("*.md"))]
 
 SMALL = """\
