@@ -16,6 +16,7 @@ import pytest
 
 from prereg import attempts
 from prereg.cli.app import execute
+from prereg.dataclass import replace
 from prereg.estimate import estimate
 from prereg.formats import read_yaml
 from prereg.prepare import Prepared
@@ -289,9 +290,7 @@ def test_more_resamples_extend_fewer(base):
     document = read_yaml(base / "protocol.yaml")
     spec = read_protocol(document)
     records = read_records([("records.csv", base / "records.csv")], spec.data.types)
-    few = spec.model_copy(
-        update={"resampling": spec.resampling.model_copy(update={"resamples": RESAMPLES // 3})}
-    )
+    few = replace(spec, resampling=replace(spec.resampling, resamples=RESAMPLES // 3))
     many = estimate(Prepared.of(resolve(spec, records, document.place)))
     less = estimate(Prepared.of(resolve(few, records, document.place)))
     for (a,), (b,) in zip(many.claims[:-2], less.claims[:-2], strict=True):

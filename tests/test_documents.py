@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
 from prereg.documents import SHAPES
-from prereg.documents.shape import validator
+from prereg.validation import Constraint, validator
 
 ROOT = Path(__file__).parent.parent
 STORED = {
@@ -25,6 +25,10 @@ STORED = {
 ODD = st.sampled_from(
     [None, True, 0, -1, 1.5, 2**70, "", "x", "a" * 64, [], [None], ["x", 1], {}, {"name": 1}, float("nan")]
 )
+
+
+# how pydantic asks a marker in `Annotated` what it means
+Constraint.__get_pydantic_core_schema__ = lambda self, kind, handler: self.applied(handler(kind))
 
 
 @functools.cache

@@ -254,6 +254,13 @@ def test_help_loads_nothing_that_only_a_run_needs():
     }
 
 
+@pytest.mark.parametrize(
+    "arguments", [["check", "small.yaml"], ["run", "small"], ["show", "small"], ["status"]]
+)
+def test_texts_and_paths_are_taken_as_they_are(arguments, small):
+    assert "pydantic" not in loaded([*arguments, "--root", str(small)], small)
+
+
 def test_errors_formats_and_digests_load_no_numpy():
     modules = "prereg.errors, prereg.formats, prereg.canonical, prereg.registration, prereg.cli.app"
     code = f"import sys, {modules}; print('numpy' in sys.modules)"
@@ -263,7 +270,7 @@ def test_errors_formats_and_digests_load_no_numpy():
 def test_a_run_loads_numpy_and_no_larger_library(small):
     names = loaded(["run"], small)
     assert "numpy" in names
-    assert not names & {"scipy", "pandas", "joblib", "sklearn", "statsmodels", "pyarrow", "re2"}
+    assert not names & {"pydantic", "scipy", "pandas", "joblib", "sklearn", "statsmodels", "pyarrow", "re2"}
 
 
 # Files

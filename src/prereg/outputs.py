@@ -1,16 +1,16 @@
 """The shapes of what commands print with `--json`: one document per command, further keys allowed."""
 
-from __future__ import annotations
+# Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 
 from typing import Any, Literal, NotRequired
 
-from pydantic import TypeAdapter
 from typing_extensions import TypedDict
 
-from prereg.documents.common import Count, Counts, Digest, TouchingChange, Verdict  # noqa: TC001 - pydantic reads them
-from prereg.documents.ledger import LedgerAmends, LedgerContent  # noqa: TC001 - likewise
-from prereg.documents.registration import Amends, RegistrationContent  # noqa: TC001 - likewise
-from prereg.documents.rehearsals import BrokenDraws, DrawnColumn, Rehearsed  # noqa: TC001 - likewise
+from prereg.documents.common import Count, Counts, Digest, TouchingChange, Verdict
+from prereg.documents.ledger import LedgerAmends, LedgerContent
+from prereg.documents.registration import Amends, RegistrationContent
+from prereg.documents.rehearsals import BrokenDraws, DrawnColumn, Rehearsed
+from prereg.json_schema import json_schema
 
 
 class Problem(TypedDict):
@@ -349,7 +349,7 @@ OUTPUTS: dict[str, Any] = {
 
 def output_schema(command: str) -> dict[str, Any]:
     """The JSON Schema (draft 2020-12) of what a command prints with `--json`."""
-    tree: dict[str, Any] = TypeAdapter(OUTPUTS[command]).json_schema()
+    tree = json_schema(OUTPUTS[command])
     tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     tree["title"] = f"prereg {command} --json"
     return tree

@@ -40,12 +40,8 @@ def refusals(protocol: Protocol, found: Sequence[Any], places: Places) -> list[P
         out.append(Problem(message, places(("data", "prospective"))))
     for key, given in (("types", data.types), ("arms", data.arms), ("least_units", data.least_units)):
         if not given:
-            place = (
-                places(("data", key), key=True)
-                if key in data.model_fields_set
-                else places(("data",), key=True)
-            )
-            out.append(Problem(f"prospective records declare their `{key}`", place))
+            message = f"prospective records declare their `{key}`"
+            out.append(Problem(message, places(("data", key), key=True)))
     for key, unknown in (("dataset", data.dataset), ("where", data.where), ("guards", data.guards)):
         if unknown is not None:
             out.append(

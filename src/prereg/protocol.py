@@ -6,25 +6,21 @@ their kind's parameters, because the kinds are a table of their own.
 
 # Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 
+import functools
 import json
-from typing import TYPE_CHECKING, Annotated, Any, Literal, Self
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
-from pydantic import (
-    BaseModel,
-    BeforeValidator,
-    ConfigDict,
-    Field,
-    StringConstraints,
-    ValidationError,
-    WithJsonSchema,
-    model_validator,
-)
+from pydantic_core import ValidationError
 
+from prereg.dataclass import dataclass, field
 from prereg.errors import InputError, Problem, file_order
-from prereg.shapes import EVIDENCE_WORDS, shape_problems, spoken
+from prereg.malformed import EVIDENCE_WORDS, shape_problems, spoken
+from prereg.validation import Before, Bounds, Length, Printed, Section, Text, validator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    from pydantic_core import SchemaValidator
 
     from prereg.document import Document
 
@@ -73,51 +69,39 @@ def _evidence(value: object) -> object:
 
 Expression = Annotated[
     str,
-    BeforeValidator(_expression),
-    WithJsonSchema({"type": ["string", "number", "boolean"], "description": "an expression"}),
+    Before(_expression),
+    Printed({"type": ["string", "number", "boolean"], "description": "an expression"}),
 ]
 Texts = Annotated[
     tuple[str, ...],
-    BeforeValidator(_texts),
-    WithJsonSchema(
-        {"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}
-    ),
-    Field(min_length=1),
+    Length(1),
+    Before(_texts),
+    Printed({"anyOf": [{"type": "string"}, {"type": "array", "items": {"type": "string"}, "minItems": 1}]}),
 ]
 Numbers = Annotated[
     tuple[str, ...],
-    BeforeValidator(_texts),
-    Field(min_length=1),
-    WithJsonSchema(
-        {"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}
-    ),
+    Length(1),
+    Before(_texts),
+    Printed({"anyOf": [{"type": "number"}, {"type": "array", "items": {"type": "number"}, "minItems": 1}]}),
 ]
 Thresholds = Annotated[
     tuple[str, ...],
-    BeforeValidator(_texts),
-    Field(min_length=1),
-    WithJsonSchema({"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}),
+    Length(1),
+    Before(_texts),
+    Printed({"type": "array", "items": {"type": ["number", "string"]}, "minItems": 1}),
 ]
-Slug = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_.][a-z0-9]+)*$", max_length=64)]
-PredictionId = Annotated[
-    str, StringConstraints(pattern=r"^[A-Za-z0-9]+([-_.$][A-Za-z0-9]+)*$", max_length=100)
-]
-Word = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=64)]
-Family = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_$][A-Za-z0-9_$]*$", max_length=64)]
-Seed = Annotated[int, Field(ge=0, le=2**53)]
-Level = Annotated[float, Field(gt=0, lt=1)]
-Share = Annotated[float, Field(gt=0, le=1)]
+Slug = Annotated[str, Text(r"^[a-z0-9]+([-_.][a-z0-9]+)*$", 64)]
+PredictionId = Annotated[str, Text(r"^[A-Za-z0-9]+([-_.$][A-Za-z0-9]+)*$", 100)]
+Word = Annotated[str, Text(r"^[A-Za-z_][A-Za-z0-9_]*$", 64)]
+Family = Annotated[str, Text(r"^[A-Za-z_$][A-Za-z0-9_$]*$", 64)]
+Seed = Annotated[int, Bounds(ge=0, le=2**53)]
+Level = Annotated[float, Bounds(gt=0, lt=1)]
+Share = Annotated[float, Bounds(gt=0, le=1)]
 ColumnType = Literal["text", "number", "truth"]
 Samples = Literal["first", "all", "majority", "mean", "any_true", "all_true"]
 
 
-class Section(BaseModel):
-    """A part of a protocol: no unknown keys, no change after reading, no silent conversions."""
-
-    # Built when the first protocol is read, once and whole: by itself each section would be built repeatedly.
-    model_config = ConfigDict(strict=True, frozen=True, extra="forbid", allow_inf_nan=False, defer_build=True)
-
-
+@dataclass(frozen=True, kw_only=True)
 class Data(Section):
     """Which records are read and what their columns mean."""
 
@@ -132,17 +116,21 @@ class Data(Section):
     sample: str | None = None
     samples: Samples | None = None
     units: Literal["common", "all", "separate"] = "common"
-    columns: dict[Word, str] = {}
-    types: dict[str, ColumnType] = {}
-    derive: dict[Word, Expression] = {}
+    columns: dict[Word, str] = field(default_factory=dict)
+    types: dict[str, ColumnType] = field(default_factory=dict)
+    derive: dict[Word, Expression] = field(default_factory=dict)
     where: Expression | None = None
     guards: Texts | None = None
     prospective: bool = False
     arms: Texts | None = None
-    least_units: Annotated[int, Field(ge=1, le=10_000_000)] | None = None
+    least_units: Annotated[int, Bounds(ge=1, le=10_000_000)] | None = None
 
-    @model_validator(mode="after")
-    def _one_source(self) -> Self:
+    def __post_init__(self) -> None:
+        self._one_source()
+        self._promised()
+        self._samples()
+
+    def _one_source(self) -> None:
         if (self.records is None) == (self.collect is None):
             raise ValueError("data have either `records`, or `collect` for records made by the run")
         made = [key for key in ("problems", "labels", "engines") if getattr(self, key) is not None]
@@ -152,26 +140,22 @@ class Data(Section):
             raise ValueError(
                 "`collect` needs the `problems` that are frozen and the `engines` that answer them"
             )
-        return self
 
-    @model_validator(mode="after")
-    def _promised(self) -> Self:
+    def _promised(self) -> None:
         for key in ("arms", "least_units"):
             if getattr(self, key) is not None and not self.prospective:
                 raise ValueError(f"`{key}` is for records that do not exist yet: `prospective: true`")
         if self.prospective and self.collect is not None:
             raise ValueError("records made by the run are prospective by themselves")
-        return self
 
-    @model_validator(mode="after")
-    def _samples(self) -> Self:
+    def _samples(self) -> None:
         if self.samples is not None and self.sample is None:
             raise ValueError(
                 "`samples` says what becomes of repeated answers; name their column with `sample`"
             )
-        return self
 
 
+@dataclass(frozen=True, kw_only=True)
 class Split(Section):
     """Which unit belongs to which part: by seeded shares, or as assigned in a column."""
 
@@ -182,17 +166,16 @@ class Split(Section):
     seed: Seed | None = None
     default: str | None = None
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def __post_init__(self) -> None:
         if (self.parts is None) == (self.column is None):
             raise ValueError("a split has either `parts` with shares or a `column`")
         if self.column is not None and (self.stratify or self.group or self.seed is not None):
             raise ValueError("`stratify`, `group` and `seed` belong to a split by shares, not to a `column`")
         if self.parts is not None and self.seed is None:
             raise ValueError("a split by shares needs its `seed`")
-        return self
 
 
+@dataclass(frozen=True, kw_only=True)
 class Gate(Section):
     """Answers below a score are withdrawn; one policy per threshold."""
 
@@ -200,13 +183,12 @@ class Gate(Section):
     at_least: Thresholds | None = None
     coverage: Thresholds | None = None
 
-    @model_validator(mode="after")
-    def _one_way(self) -> Self:
+    def __post_init__(self) -> None:
         if (self.at_least is None) == (self.coverage is None):
             raise ValueError("a gate has either `at_least` with thresholds or `coverage` with shares")
-        return self
 
 
+@dataclass(frozen=True, kw_only=True)
 class Control(Section):
     """The risk that is kept within budget: a rate over the rows of the calibration part."""
 
@@ -214,27 +196,28 @@ class Control(Section):
     among: Expression | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Candidates(Section):
     """The family of thresholds, from the scores of a fit part."""
 
     part: str
-    midpoints: Annotated[int, Field(ge=1, le=100_000)] = 200
+    midpoints: Annotated[int, Bounds(ge=1, le=100_000)] = 200
     endpoints: bool = True
 
 
+@dataclass(frozen=True, kw_only=True)
 class Select(Section):
     """How a threshold is chosen on the calibration part."""
 
     part: str
-    rules: Annotated[
-        tuple[Literal["naive", "empirical", "ltt"], ...], BeforeValidator(_list), Field(min_length=1)
-    ]
+    rules: Annotated[tuple[Literal["naive", "empirical", "ltt"], ...], Length(1), Before(_list)]
     delta: Numbers = ("0.1",)
-    min_support: Annotated[int, Field(ge=1)] = 25
+    min_support: Annotated[int, Bounds(ge=1)] = 25
     start: Literal["screen", "fit"] = "screen"
     correction: Literal["fixed_sequence", "bonferroni"] = "fixed_sequence"
 
 
+@dataclass(frozen=True, kw_only=True)
 class Threshold(Section):
     """One policy per rule and budget: action 0 on one side of a chosen threshold, fallback 1 elsewhere."""
 
@@ -245,30 +228,30 @@ class Threshold(Section):
     select: Select
     budget: Numbers
 
-    @model_validator(mode="after")
-    def _one_side(self) -> Self:
+    def __post_init__(self) -> None:
         if (self.act_below is None) == (self.act_above is None):
             raise ValueError("a threshold has either `act_below` or `act_above`, with the score")
-        return self
 
 
+@dataclass(frozen=True, kw_only=True)
 class Policies(Section):
     """How operating points are formed from the arms; without this section every arm is a policy."""
 
-    gate: Annotated[tuple[Gate, ...], BeforeValidator(_gates)] = ()
+    gate: Annotated[tuple[Gate, ...], Before(_gates)] = ()
     threshold: Threshold | None = None
     degenerate: Annotated[
         tuple[Literal["always", "never"], ...],
-        BeforeValidator(_list),
-        WithJsonSchema({"type": "array", "items": {"enum": ["always", "never"]}}),
+        Before(_list),
+        Printed({"type": "array", "items": {"enum": ["always", "never"]}}),
     ] = ()
     exclude: Expression | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Resampling(Section):
     """How the units are drawn again, and at which level intervals are taken."""
 
-    resamples: Annotated[int, Field(ge=1, le=MOST_RESAMPLES)]
+    resamples: Annotated[int, Bounds(ge=1, le=MOST_RESAMPLES)]
     seed: Seed
     level: Level = 0.95
     stratify: Texts | None = None
@@ -277,27 +260,27 @@ class Resampling(Section):
     reselect: bool = False
 
 
+@dataclass(frozen=True, kw_only=True)
 class Evidence(Section):
     """What a verdict needs: the interval (default), the point, a share of resamples, or an exact test."""
 
     kind: Literal["interval", "point", "support", "exact"] = "interval"
-    support: Annotated[float, Field(gt=0.5, le=1)] | None = None
+    support: Annotated[float, Bounds(gt=0.5, le=1)] | None = None
 
-    @model_validator(mode="after")
-    def _share(self) -> Self:
+    def __post_init__(self) -> None:
         if (self.kind == "support") != (self.support is not None):
             raise ValueError("evidence by support is written {support: 0.9}")
-        return self
 
 
+@dataclass(frozen=True, kw_only=True)
 class Prediction(Section):
     """A claim, the evidence it needs, its falsifier, and the verdict its author expects."""
 
     claim: Expression
     evidence: Annotated[
         Evidence,
-        BeforeValidator(_evidence),
-        WithJsonSchema(
+        Before(_evidence),
+        Printed(
             {
                 "anyOf": [
                     {"enum": ["interval", "point", "exact"]},
@@ -319,8 +302,8 @@ class Prediction(Section):
     each: (
         Annotated[
             dict[Word, Texts | None],
-            BeforeValidator(_each),
-            WithJsonSchema(
+            Before(_each),
+            Printed(
                 {
                     "anyOf": [
                         {"type": "string", "description": "a factor: all its values"},
@@ -343,22 +326,22 @@ class Prediction(Section):
     because: str | None = None
 
 
+@dataclass(frozen=True, kw_only=True)
 class Variant(Section):
     """Another reading of the records under which every prediction is judged too."""
 
     where: Expression | None = None
     exclude: Expression | None = None
     samples: Samples | None = None
-    metrics: dict[Word, dict[str, Any]] = {}
-    let: dict[Word, Expression] = {}
+    metrics: dict[Word, dict[str, Any]] = field(default_factory=dict)
+    let: dict[Word, Expression] = field(default_factory=dict)
 
-    @model_validator(mode="after")
-    def _something(self) -> Self:
-        if not self.model_fields_set:
+    def __post_init__(self) -> None:
+        if not any((self.where, self.exclude, self.samples, self.metrics, self.let)):
             raise ValueError("a variant overrides `where`, `exclude`, `samples`, a metric or a `let`")
-        return self
 
 
+@dataclass(frozen=True, kw_only=True)
 class OutcomeRule(Section):
     """A headline, and the condition on verdicts under which it is the headline."""
 
@@ -366,6 +349,7 @@ class OutcomeRule(Section):
     then: str
 
 
+@dataclass(frozen=True, kw_only=True)
 class Protocol(Section):
     """A whole protocol."""
 
@@ -379,11 +363,11 @@ class Protocol(Section):
     split: Split | None = None
     policies: Policies = Policies()
     metrics: dict[Word, dict[str, Any]]
-    let: dict[Word, Expression] = {}
+    let: dict[Word, Expression] = field(default_factory=dict)
     resampling: Resampling | None = None
     predictions: dict[PredictionId, Prediction]
-    reports: dict[PredictionId, Expression] = {}
-    variants: dict[Word, Variant] = {}
+    reports: dict[PredictionId, Expression] = field(default_factory=dict)
+    variants: dict[Word, Variant] = field(default_factory=dict)
     outcomes: tuple[OutcomeRule, ...] = ()
 
     def column_types(self) -> dict[str, str]:
@@ -408,6 +392,22 @@ class Protocol(Section):
         return out
 
 
+@functools.cache
+def _validator() -> "SchemaValidator":
+    return validator(Protocol)
+
+
+def validated(tree: object) -> Protocol:
+    """The protocol that a tree of JSON describes.
+
+    Raises:
+        ValidationError: of pydantic-core, with everything that is wrong with its shape.
+
+    """
+    found: Protocol = _validator().validate_json(json.dumps(tree))
+    return found
+
+
 def read_protocol(document: "Document") -> Protocol:
     """The protocol a document holds.
 
@@ -427,7 +427,7 @@ def read_protocol(document: "Document") -> Protocol:
         raise InputError(_wrong_format(document))
     problems = list(_stored_evidence(document))
     try:
-        protocol = Protocol.model_validate_json(json.dumps(document.tree))
+        protocol = validated(document.tree)
     except ValidationError as error:
         problems.extend(shape_problems(Protocol, error, document.tree, document.place))
     if problems:
@@ -445,7 +445,7 @@ def without_malformed(document: "Document") -> Protocol | None:
     if not isinstance(tree, dict) or not isinstance(predictions, dict):
         return None
     try:
-        return Protocol.model_validate_json(json.dumps(tree))
+        return validated(tree)
     except ValidationError as error:
         places = [item["loc"] for item in error.errors(include_url=False, include_input=False)]
     bare = dict(predictions)
@@ -457,7 +457,7 @@ def without_malformed(document: "Document") -> Protocol | None:
         kept = {"each": spec["each"]} if "each" in spec else {}
         bare[name] = {"claim": spec.get("claim"), "evidence": "point", **kept}
     try:
-        return Protocol.model_validate_json(json.dumps({**tree, "predictions": bare}))
+        return validated({**tree, "predictions": bare})
     except ValidationError:
         return None
 

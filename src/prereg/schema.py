@@ -8,6 +8,7 @@ from typing import Any
 from prereg.documents import SHAPES
 from prereg.documents.schema import file_schema
 from prereg.errors import InputError, listed, suggestion
+from prereg.json_schema import json_schema
 from prereg.metrics import KINDS, Kind, Parameter
 from prereg.numerals import shown
 from prereg.outputs import OUTPUTS, output_schema
@@ -76,7 +77,7 @@ def metric_schema() -> dict[str, Any]:
 
 def protocol_schema() -> dict[str, Any]:
     """The whole schema (draft 2020-12)."""
-    tree = Protocol.model_json_schema()
+    tree = json_schema(Protocol)
     tree["$schema"] = "https://json-schema.org/draft/2020-12/schema"
     tree["title"] = "prereg protocol, version 1"
     gate = {"$ref": "#/$defs/Gate"}

@@ -5,14 +5,15 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
-from pydantic import ValidationError
+from pydantic_core import ValidationError
 
 from prereg.differences import changes
 from prereg.errors import IntegrityError, Problem
+from prereg.malformed import shape_problems
 from prereg.metrics import KINDS
 from prereg.numerals import shown
-from prereg.protocol import Protocol
-from prereg.shapes import shape_problems
+from prereg.protocol import Protocol, validated
+from prereg.validation import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -40,7 +41,7 @@ _ORDERED = (
 
 def to_stored(protocol: Protocol) -> dict[str, Tree]:
     """The tree that is hashed and stored."""
-    tree: dict[str, Any] = json.loads(protocol.model_dump_json())
+    tree: dict[str, Any] = plain(protocol)
     tree["metrics"] = [_metric(name, spec) for name, spec in protocol.metrics.items()]
     tree["predictions"] = [{"id": name, **spec} for name, spec in tree["predictions"].items()]
     tree["variants"] = [
@@ -122,21 +123,21 @@ def from_stored(tree: Mapping[str, Any], place: Place) -> Protocol:
 
     """
     try:
-        plain = json.loads(json.dumps(tree))
+        given = json.loads(json.dumps(tree))
         for path in _ORDERED:
-            _at(plain, path, _mapping)
-        plain["metrics"] = {m["name"]: _spec(m) for m in plain["metrics"]}
-        plain["predictions"] = {p.pop("id"): p for p in plain["predictions"]}
-        plain["variants"] = {v.pop("name"): v for v in plain["variants"]}
-        for variant in plain["variants"].values():
+            _at(given, path, _mapping)
+        given["metrics"] = {m["name"]: _spec(m) for m in given["metrics"]}
+        given["predictions"] = {p.pop("id"): p for p in given["predictions"]}
+        given["variants"] = {v.pop("name"): v for v in given["variants"]}
+        for variant in given["variants"].values():
             variant["metrics"] = {m["name"]: _spec(m) for m in variant["metrics"]}
-        protocol = Protocol.model_validate_json(json.dumps(plain))
+        protocol = validated(given)
     except ValidationError as error:
 
         def at(_path: Steps, **_: object) -> Place:
             return place
 
-        found = list(shape_problems(Protocol, error, plain, at))
+        found = list(shape_problems(Protocol, error, given, at))
         raise IntegrityError(
             *[Problem(f"the registered protocol is malformed: {p.message}", place) for p in found]
         ) from None

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from prereg.dataclass import replace
 from prereg.errors import InputError, Problem, suggestion
 
 if TYPE_CHECKING:
@@ -43,15 +44,15 @@ def variant_of(protocol: Protocol, name: str, places: Places) -> Protocol:
         raise InputError(*problems)
     data = protocol.data
     if variant.where is not None:
-        data = data.model_copy(update={"where": variant.where})
+        data = replace(data, where=variant.where)
     if variant.samples is not None:
-        data = data.model_copy(update={"samples": variant.samples})
+        data = replace(data, samples=variant.samples)
     policies = protocol.policies
     if variant.exclude is not None:
-        policies = policies.model_copy(update={"exclude": variant.exclude})
+        policies = replace(policies, exclude=variant.exclude)
     metrics = {key: variant.metrics.get(key, spec) for key, spec in protocol.metrics.items()}
     lets = {key: variant.let.get(key, text) for key, text in protocol.let.items()}
-    changed = {
+    changed: dict[str, Any] = {
         "data": data,
         "policies": policies,
         "metrics": metrics,
@@ -60,10 +61,10 @@ def variant_of(protocol: Protocol, name: str, places: Places) -> Protocol:
         "outcomes": (),
     }
     predictions = {
-        key: spec if spec.agree is None else spec.model_copy(update={"agree": None})
+        key: spec if spec.agree is None else replace(spec, agree=None)
         for key, spec in protocol.predictions.items()
     }
-    return protocol.model_copy(update={**changed, "predictions": predictions})
+    return replace(protocol, **changed, predictions=predictions)
 
 
 def variant_places(protocol: Protocol, name: str, places: Places) -> Places:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from prereg.cli import output
+from prereg.cli.coercion import Command, Group
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -39,6 +40,7 @@ def app(names: "Sequence[str]" = COMMANDS) -> typer.Typer:
     """The command line with the commands of these names."""
     made = typer.Typer(
         name="prereg",
+        cls=Group,
         help="Pre-registered experiments for ML evaluation: check, lock, run, and see what held.",
         no_args_is_help=True,
         pretty_exceptions_enable=False,
@@ -50,9 +52,9 @@ def app(names: "Sequence[str]" = COMMANDS) -> typer.Typer:
     for name in names:
         module = import_module(f"prereg.cli.{name}")
         if hasattr(module, "app"):
-            made.add_typer(module.app, name=name)
+            made.add_typer(module.app, name=name, cls=Group)
         else:
-            made.command(name)(module.command)
+            made.command(name, cls=Command)(module.command)
     return made
 
 

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from prereg.cli import output
+from prereg.cli.coercion import Command
 from prereg.cli.options import Json, Root
 
 app = typer.Typer(
@@ -19,7 +20,7 @@ def _main() -> None:
     """Keep a group even with one command."""
 
 
-@app.command("import")
+@app.command("import", cls=Command)
 def import_(
     token: Annotated[Path, typer.Argument(help="A time-stamp response or token.", metavar="TOKEN")],
     name: Annotated[str, typer.Option("--for", help="The id of a registration.", metavar="ID")],

@@ -16,9 +16,9 @@ from prereg.documents.common import Circumstances
 from prereg.documents.ledger import Condition, LedgerContent, Leg
 from prereg.documents.registration import RegistrationContent, RegistrationEnvelope
 from prereg.documents.rehearsals import RehearsalEnd, RehearsalStart
-from prereg.documents.shape import validator
 from prereg.errors import IntegrityError, Place, Problem
 from prereg.numerals import shown
+from prereg.validation import validator
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -4,10 +4,10 @@
 
 from typing import Annotated, Literal, NotRequired
 
-from annotated_types import Ge
 from typing_extensions import TypedDict
 
 from prereg.documents.common import Circumstances, Counts, Digest, Nonce
+from prereg.validation import Bounds
 
 
 class AttemptStart(Circumstances):
@@ -46,7 +46,7 @@ class Witness(TypedDict):
     """That there is an attempt, said in a second place."""
 
     attempt: Digest
-    attempts: Annotated[int, Ge(1)]
+    attempts: Annotated[int, Bounds(ge=1)]
     registration: Digest
 
 

@@ -4,16 +4,16 @@
 
 from typing import Annotated, Literal
 
-from annotated_types import Ge, Len
-from pydantic import StringConstraints
 from typing_extensions import TypedDict
 
-Digest = Annotated[str, StringConstraints(pattern="^[0-9a-f]{64}$")]
-Nonce = Annotated[str, StringConstraints(pattern="^[0-9a-f]{8}$")]
-Count = Annotated[int, Ge(0)]
-Number = float | Annotated[str, StringConstraints(pattern=r"^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?$")]
+from prereg.validation import Bounds, Length, Text
+
+Digest = Annotated[str, Text("^[0-9a-f]{64}$")]
+Nonce = Annotated[str, Text("^[0-9a-f]{8}$")]
+Count = Annotated[int, Bounds(ge=0)]
+Number = float | Annotated[str, Text(r"^-?[0-9]+(\.[0-9]+)?(e[+-]?[0-9]+)?$")]
 """Whole numbers beyond 2^53 are texts."""
-Interval = Annotated[list[Number | None], Len(2, 2)]
+Interval = Annotated[list[Number | None], Length(2, 2)]
 Verdict = Literal["held", "failed", "falsified"]
 Reason = Literal[
     "short", "contrary", "undefined", "no_variation", "not_measured", "not_applicable", "variants_disagree"

@@ -4,7 +4,6 @@
 
 from typing import Annotated, Literal, NotRequired
 
-from pydantic import StringConstraints
 from typing_extensions import TypedDict
 
 from prereg.documents.common import (
@@ -22,6 +21,7 @@ from prereg.documents.common import (
     TouchingChange,
     Verdict,
 )
+from prereg.validation import Text
 
 
 class Bound(TypedDict):
@@ -148,7 +148,7 @@ class Report(TypedDict):
 class TableFile(TypedDict):
     """A table beside the ledger."""
 
-    name: Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_-]*\.(csv|jsonl)$")]
+    name: Annotated[str, Text(r"^[a-z][a-z0-9_-]*\.(csv|jsonl)$")]
     sha256: Digest
     rows: Count
 

@@ -4,9 +4,6 @@
 
 from typing import Annotated, Any, Literal, NotRequired
 
-from annotated_types import Interval as Bounds
-from annotated_types import Len
-from pydantic import StringConstraints
 from typing_extensions import TypedDict
 
 from prereg.documents.common import (
@@ -16,6 +13,7 @@ from prereg.documents.common import (
     Samples,
     Tier,
 )
+from prereg.validation import Bounds, Length, Text
 
 
 class Pair(TypedDict):
@@ -40,7 +38,7 @@ class StoredData(TypedDict):
     problems: list[str] | None
     labels: str | None
     engines: dict[str, dict[str, int | str]] | None
-    arm: Annotated[list[str], Len(1)]
+    arm: Annotated[list[str], Length(1)]
     unit: str
     dataset: str | None
     sample: str | None
@@ -163,7 +161,7 @@ class StoredProtocol(TypedDict):
     """A protocol with its defaults written out."""
 
     prereg: Literal[1]
-    id: Annotated[str, StringConstraints(pattern=r"^[a-z0-9]+([-_.][a-z0-9]+)*$", max_length=64)]
+    id: Annotated[str, Text(r"^[a-z0-9]+([-_.][a-z0-9]+)*$", 64)]
     title: str
     question: str | None
     authors: list[str] | None

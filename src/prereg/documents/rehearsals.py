@@ -4,10 +4,10 @@
 
 from typing import Annotated, Literal, NotRequired
 
-from annotated_types import Ge
 from typing_extensions import TypedDict
 
 from prereg.documents.common import Anticipated, Circumstances, Count, Nonce, Source, Tier
+from prereg.validation import Bounds
 
 
 class DrawnColumn(TypedDict):
@@ -24,7 +24,7 @@ class RehearsalStart(Circumstances):
     kind: Literal["rehearsal"]
     protocol: Source
     nonce: Nonce
-    draws: Annotated[int, Ge(1)]
+    draws: Annotated[int, Bounds(ge=1)]
     seed: Count
     known: list[str]
     given: list[DrawnColumn]

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from pydantic import TypeAdapter
-
 from prereg.documents import SHAPES
+from prereg.json_schema import json_schema
 
 _DIGEST = {"type": "string", "pattern": "^[0-9a-f]{64}$"}
 
@@ -16,7 +15,7 @@ def file_schema(kind: str) -> dict[str, Any]:
     definitions: dict[str, Any] = {}
     properties: dict[str, Any] = {"format": {"const": f"prereg-{kind}/1"}, "digest": _DIGEST}
     for part in SHAPES[kind]:
-        tree = TypeAdapter(SHAPES[kind][part]).json_schema(ref_template="#/$defs/{model}")
+        tree = json_schema(SHAPES[kind][part])
         definitions |= tree.pop("$defs", {})
         first = next(iter(SHAPES[kind])) == part
         properties |= {part: tree} if first else {f"{part}_digest": _DIGEST, part: tree}

@@ -114,5 +114,5 @@ def _without_each(protocol: Protocol) -> Protocol:
     """The protocol without `each`, whose values may be those of a factor that is not known."""
     kept = {n: s for n, s in protocol.predictions.items() if s.each is None}
     if len(kept) < len(protocol.predictions):
-        kept = {n: s.model_copy(update={"given": None}) for n, s in kept.items()}
-    return protocol.model_copy(update={"predictions": kept}) if kept else protocol
+        kept = {n: replace(s, given=None) for n, s in kept.items()}
+    return replace(protocol, predictions=kept) if kept else protocol

@@ -10,7 +10,7 @@ import math
 import re
 from typing import TYPE_CHECKING
 
-from prereg.dataclass import dataclass
+from prereg.dataclass import dataclass, replace
 from prereg.errors import suggestion
 from prereg.expression import syntax
 
@@ -86,13 +86,14 @@ def expand(protocol: Protocol, factors: Mapping[str, tuple[str, ...]], notes: No
             chosen = dict(zip(values, combination, strict=True))
             whole = f"{name}[{', '.join(combination)}]"
             found.append(whole)
-            changed = {
-                "claim": filled(spec.claim, chosen),
-                "falsified_if": None if spec.falsified_if is None else filled(spec.falsified_if, chosen),
-                "family": _family(name, spec, chosen),
-                "each": None,
-            }
-            out.append(Expanded(whole, _given(spec.model_copy(update=changed), ids), path, name not in loose))
+            one = replace(
+                spec,
+                claim=filled(spec.claim, chosen),
+                falsified_if=None if spec.falsified_if is None else filled(spec.falsified_if, chosen),
+                family=_family(name, spec, chosen),
+                each=None,
+            )
+            out.append(Expanded(whole, _given(one, ids), path, name not in loose))
         ids[name] = tuple(found)
         if len(set(found)) < len(found):
             notes.problem((*path, "each"), "two combinations of values read the same; rename a value")
@@ -131,7 +132,7 @@ def _given(spec: Prediction, ids: Mapping[str, tuple[str, ...]]) -> Prediction:
     if not spec.given:
         return spec
     names = tuple(one for name in spec.given for one in ids.get(name, (name,)))
-    return spec if names == spec.given else spec.model_copy(update={"given": names})
+    return spec if names == spec.given else replace(spec, given=names)
 
 
 def _values(

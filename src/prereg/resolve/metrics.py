@@ -14,6 +14,7 @@ from prereg.expression import ranges, syntax
 from prereg.expression.cells import BINARY, TRUTH
 from prereg.expression.environment import Environment, Metric
 from prereg.kernels.categories import lines
+from prereg.malformed import spoken
 from prereg.metrics import KINDS
 from prereg.plan import Each, MetricPlan, Repeat
 from prereg.records import Column, as_text
@@ -21,7 +22,6 @@ from prereg.resolve.parameters import Parameters, expression_text
 from prereg.resolve.thresholds import FACTORS
 from prereg.resolve.units import no_part
 from prereg.resolve.values import VALUE, Values
-from prereg.shapes import spoken
 from prereg.values import SCALAR, Axes, as_decimal
 
 if TYPE_CHECKING:

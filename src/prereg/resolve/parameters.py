@@ -13,7 +13,7 @@ from prereg.errors import suggestion
 from prereg.expression.cells import BINARY, NUMBER, TRUTH
 from prereg.expression.rows import Compiler, Rows
 from prereg.expression.syntax import Bool, Call, ExpressionError, Name, Node
-from prereg.shapes import spoken
+from prereg.malformed import spoken
 from prereg.values import as_decimal
 
 if TYPE_CHECKING:

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from pydantic import BaseModel
-
 from prereg.errors import Place, Problem, suggestion
 from prereg.numerals import shown
+from prereg.validation import Section
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from pydantic import ValidationError
+    from pydantic_core import ValidationError
 
     from prereg.document import Steps
 
@@ -22,7 +21,6 @@ _NOUNS = {
     "float_type": "a number",
     "bool_type": "true or false",
     "dict_type": "a mapping",
-    "model_type": "a mapping",
     "list_type": "a list",
     "tuple_type": "a list",
 }
@@ -39,16 +37,16 @@ _EXPRESSIONS = frozenset(
 
 
 def shape_problems(
-    model: type[BaseModel], error: ValidationError, tree: object, place: Callable[..., Place]
+    section: type[Section], error: ValidationError, tree: object, place: Callable[..., Place]
 ) -> Iterator[Problem]:
-    """Pydantic's findings in the words of this project, each at its place."""
+    """The findings of a validator in the words of this project, each at its place."""
     for item in error.errors(include_url=False):
         path, kind, context = item["loc"], item["type"], item.get("ctx", {})
         where = _where(tuple(_existing(path, tree)))
         found = spoken(item["input"])
         name = str(path[-1]) if path else ""
         if kind == "extra_forbidden":
-            known = _fields(model, path[:-1])
+            known = _keys(section, path[:-1])
             yield Problem(
                 f"unknown key {shown(name)}{suggestion(name, known) or _known(known)}", place(path, key=True)
             )
@@ -98,7 +96,7 @@ def _where(path: Steps) -> str:
 
 
 def _noun(kind: str, path: Steps) -> str:
-    """What was expected at a path, where Pydantic only knows the type it is stored as."""
+    """What was expected at a path, where the validator only knows the type it is stored as."""
     names = [x for x in path if isinstance(x, str)]
     last = names[-1] if names else ""
     if kind == "string_type" and (
@@ -125,19 +123,18 @@ def _existing(path: Steps, tree: object) -> Iterator[str | int]:
         yield step
 
 
-def _fields(model: type[BaseModel], path: Steps) -> list[str]:
-    """The keys a section knows, found by following a path through the models."""
-    current: Any = model
+def _keys(section: type[Section], path: Steps) -> list[str]:
+    """The keys a section knows, found by following a path through the sections."""
+    current: Any = section
     for step in path:
-        fields = getattr(current, "model_fields", None)
-        if fields and step in fields:
-            current = _section_of(fields[step].annotation)
-        # a step that is no field is the name of an entry of a mapping: the section stays
-    return list(getattr(current, "model_fields", {}))
+        if current is not None and step in current.__annotations__:
+            current = _section_of(current.__annotations__[step])
+        # a step that is no key is the name of an entry of a mapping: the section stays
+    return [] if current is None else list(current.__annotations__)
 
 
 def _section_of(annotation: Any) -> Any:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if isinstance(annotation, type) and issubclass(annotation, Section):
         return annotation
     for inner in getattr(annotation, "__args__", ()):
         found = _section_of(inner)

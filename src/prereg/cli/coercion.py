@@ -1,0 +1,51 @@
+"""Arguments that are texts already need no conversion, and no library that converts.
+
+Typer brings every value to its type with pydantic, which takes as long to import as reading a protocol and
+its records. What stands here is the case in which there is nothing to convert; everything else, and every
+complaint, stays with Typer. A version of Typer that does not ask is not disturbed.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+
+class _Quick:
+    """Stands where Typer keeps what converts a parameter, which it makes when that is first asked for."""
+
+    def coerce(self, value: Any, param: Any, ctx: Any) -> Any:
+        """The value in the type of the parameter."""
+        kind = param.type_descriptor.annotation
+        several = param.multiple or param.nargs == -1
+        if value is None:
+            return () if several else None
+        if not several and isinstance(kind, type) and isinstance(value, kind):
+            return value
+        if isinstance(value, str) and kind is Path and "\0" not in value:
+            return Path(value)
+        if isinstance(value, list | tuple) and kind == list[str] and all(type(one) is str for one in value):
+            return list(value)
+        param._runtime_param = None  # noqa: SLF001 - see the module
+        return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+class _Params:
+    """A command whose parameters take texts, paths and defaults as they are."""
+
+    def get_params(self, ctx: Any) -> list[Any]:
+        """The parameters, that of the help among them."""
+        found: list[Any] = super().get_params(ctx)  # type: ignore[misc]
+        for param in found:
+            param._runtime_param = _Quick()  # noqa: SLF001 - see the module
+        return found
+
+
+class Command(_Params, TyperCommand):
+    """A command."""
+
+
+class Group(_Params, TyperGroup):
+    """A command with commands of its own."""
