@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from prereg import protocol
-from prereg.check import PLACEHOLDER, check
+from prereg.check import check
 from prereg.collect import COLLECTORS
 from prereg.dataclass import fields
 from prereg.errors import InputError
@@ -20,6 +20,7 @@ from prereg.formats import read_yaml
 from prereg.metrics import KINDS
 from prereg.outcomes import FUNCTIONS
 from prereg.project import Project
+from prereg.prose import PLACEHOLDER
 from prereg.resolve.metrics import COMMON, SHOWN
 from prereg.schema import protocol_schema
 from prereg.validation import validator

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-import unicodedata
 from typing import TYPE_CHECKING, Any
 
 from prereg import lock, registration
-from prereg.check import PLACEHOLDER
 from prereg.deviations import touched
 from prereg.differences import changes
 from prereg.direction import directed
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
+from prereg.prose import prose
 from prereg.seen import seen
 
 if TYPE_CHECKING:
@@ -23,8 +22,6 @@ if TYPE_CHECKING:
     from prereg.registration import Registration
 
 Tree = dict[str, Any]
-_CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-_LONGEST = 4000
 _LEAST_LETTERS = 10
 _EMPTY_WORD = re.compile(
     r"an?|and|as|asked|bug|bugfix|change[ds]?|fix(es|ed)?|it|just|misc|na?|no|none|nothing|ok(ay)?|other|"
@@ -32,26 +29,6 @@ _EMPTY_WORD = re.compile(
     r"[0-9]+"
 )
 """A reason of nothing but these says nothing."""
-
-
-def prose(text: str, what: str) -> str:
-    """A text that somebody wrote, blanks at its ends taken off.
-
-    Raises:
-        InputError: where it is empty, a placeholder, or holds what cannot be printed.
-
-    """
-    text = unicodedata.normalize("NFC", text).strip()
-    if not any(c.isalnum() for c in text):
-        raise InputError(f"prereg: the {what} is empty: say it in words")
-    found = PLACEHOLDER.search(text)
-    if found:
-        raise InputError(f"prereg: a placeholder is no {what}: `{found.group()}`")
-    if _CONTROL.search(text):
-        raise InputError(f"prereg: the {what} holds a control character")
-    if len(text) > _LONGEST:
-        raise InputError(f"prereg: the {what} has {len(text)} characters, at most {_LONGEST} are kept")
-    return text
 
 
 def reason_of(text: str) -> str:

@@ -6,11 +6,11 @@ import contextlib
 from typing import TYPE_CHECKING, Any
 
 from prereg import attempts, documents, formats, registration
-from prereg.amend import prose
 from prereg.dataclass import dataclass
 from prereg.errors import InputError, IntegrityError, MissingError, Place, Problem, suggestion
 from prereg.lock import circumstances
 from prereg.numerals import shown
+from prereg.prose import prose
 from prereg.resolve.promised import promised
 from prereg.sealed import Layout
 

@@ -28,10 +28,10 @@ from prereg import (
     trace,
 )
 from prereg.analysis import Analysis, analyse, compute
-from prereg.check import judgeable
 from prereg.dataclass import dataclass, replace
 from prereg.differences import changes
 from prereg.errors import InputError, IntegrityError, MissingError, Place, PreregError, Problem
+from prereg.judgeable import judgeable
 from prereg.lock import circumstances, known_parts, resolved_of
 from prereg.protocol import read_protocol
 from prereg.readers import read_records

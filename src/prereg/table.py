@@ -26,6 +26,8 @@ def number(value: float | None) -> str:
     """A number as the table writes it; empty where there is none."""
     if value is None or not math.isfinite(value):
         return ""
+    if value.is_integer() and abs(value) < 10**DIGITS:
+        return str(int(value))  # most are counts: no digit of these would be lost
     short = float(f"{value:.{DIGITS}g}")
     return str(int(short)) if short.is_integer() and abs(short) < 2**53 else repr(short)
 

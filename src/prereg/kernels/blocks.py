@@ -44,15 +44,19 @@ class Group:
     """Instead of `first` and `more`, where blocks are long: units (V,) and rows of each unit (n, V)."""
 
     @classmethod
+    def single(cls, slots: Indices, units: Indices) -> Group:
+        """Build from rows sorted by slot, one of each."""
+        return cls(_place(slots), units, (), None)
+
+    @classmethod
     def of(cls, slots: Indices, units: Indices, total_units: int) -> Group:
         """Build from rows sorted by slot."""
         starts = np.flatnonzero(_changes(slots))
         members = slots[starts]
         size = members.size
-        leading = bool(members[-1] == size - 1)
-        place: slice | Indices = slice(0, size) if leading else members
         if slots.size == size:
-            return cls(place, units, (), None)
+            return cls.single(slots, units)
+        place = _place(members)
         lengths = np.diff(starts, append=slots.size)
         position = np.repeat(np.arange(size), lengths)
         involved, column = np.unique(units, return_inverse=True)
@@ -153,17 +157,20 @@ class Blocks:
         keys = np.full((owner.size, int(lengths.max(initial=0))), np.nan)
         keys[slot, block] = score
         order = np.lexsort((slot, block))
-        slot, unit, mark = slot[order], unit[order], mark[order]
-        cuts = np.searchsorted(block[order], np.arange(keys.shape[1] + 1)).tolist()
+        slot, unit, block, mark = slot[order], unit[order], block[order], mark[order]
+        longest = keys.shape[1]
+        ends = _cuts(block, longest)[1:]
+        active = (slot[ends - 1] + 1).tolist()
         last = np.argsort(lengths, kind="stable")
-        stops = np.searchsorted(lengths[last], np.arange(1, keys.shape[1] + 2)).tolist()
+        stops = np.searchsorted(lengths[last], np.arange(1, longest + 2)).tolist()
+        every = _groups(slot, unit, block, longest, total_units)
+        chosen = _groups(slot[mark], unit[mark], block[mark], longest, total_units)
         steps = []
-        for j, (low, high) in enumerate(pairwise(cuts)):
-            slots, units, inside = slot[low:high], unit[low:high], mark[low:high]
-            chosen = Group.of(slots[inside], units[inside], total_units) if inside.any() else None
+        for j, (rows, marks) in enumerate(zip(every, chosen, strict=True)):
+            if rows is None:
+                raise AssertionError(f"step {j} has no row")
             ending = last[stops[j] : stops[j + 1]]
-            every = Group.of(slots, units, total_units)
-            steps.append(Step(int(slots[-1]) + 1, every, chosen, ending, place[host[ending]]))
+            steps.append(Step(active[j], rows, marks, ending, place[host[ending]]))
         return cls(policies, owner, tuple(steps), keys)
 
     def chunks(self, weights: Floats) -> Iterator[tuple[slice, Floats]]:
@@ -172,6 +179,31 @@ class Blocks:
         for start in range(0, weights.shape[0], width):
             which = slice(start, start + width)
             yield which, np.ascontiguousarray(weights[which].T)
+
+
+def _place(slots: Indices) -> slice | Indices:
+    """Sorted slots, as a slice where they are the leading ones."""
+    return slice(0, slots.size) if slots[-1] == slots.size - 1 else slots
+
+
+def _cuts(block: Indices, steps: int) -> Indices:
+    """Where the rows of each step begin, and the last ends."""
+    return np.searchsorted(block, np.arange(steps + 1))
+
+
+def _groups(
+    slot: Indices, unit: Indices, block: Indices, steps: int, total_units: int
+) -> Iterator[Group | None]:
+    """The rows of each step, sorted by step and slot; None where it has none."""
+    cuts = _cuts(block, steps)
+    # most steps have one row of each sequence: those are known at once
+    members = np.append(0, np.cumsum(_changes(slot) | _changes(block)))[cuts]
+    for (low, high), size in zip(pairwise(cuts.tolist()), np.diff(members).tolist(), strict=True):
+        slots, units = slot[low:high], unit[low:high]
+        if size == high - low:
+            yield Group.single(slots, units) if size else None
+        else:
+            yield Group.of(slots, units, total_units)
 
 
 def _changes(sorted_codes: Indices) -> Bools:

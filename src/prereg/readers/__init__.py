@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from itertools import chain
 from pathlib import PurePath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -103,7 +103,7 @@ def _joined(tables: list[Table], types: Mapping[str, str], only: Collection[str]
     for name in names:
         if only is not None and name not in only:
             continue
-        cells = list(chain.from_iterable(t.columns.get(name, [None] * len(t.lines)) for t in tables))
+        cells = _cells(name, tables)
         type_column = typed_column if typed == {True} else text_column
         wanted = types.get(name)
         column = type_column(name, cells, None if wanted == NAMING else wanted, records, problems)
@@ -115,6 +115,13 @@ def _joined(tables: list[Table], types: Mapping[str, str], only: Collection[str]
     if problems:
         raise InputError(*problems)
     return records
+
+
+def _cells(name: str, tables: list[Table]) -> list[Any]:
+    """A column over all tables, missing where one lacks it."""
+    if len(tables) == 1:
+        return tables[0].columns[name]
+    return list(chain.from_iterable(t.columns.get(name, [None] * len(t.lines)) for t in tables))
 
 
 def _same_columns(tables: list[Table]) -> None:

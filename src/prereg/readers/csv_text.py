@@ -8,6 +8,8 @@ import io
 from prereg.errors import InputError, Place, Problem
 from prereg.readers.tables import Table, check_header, first_few
 
+_NO_SIGNS = bytes(sign for sign in range(256) if sign not in b",\n")
+
 
 def read_csv(name: str, content: str) -> Table:
     """The table of a text; InputError for what is malformed, each problem at its line."""
@@ -48,16 +50,18 @@ def _plain(table: Table, header: list[str], content: str) -> bool:
 
     False, and nothing done, where the file is not as plain as that: then the csv module reads it.
     """
-    commas = len(header) - 1
-    if '"' in content or commas == 0:
-        return False
-    lines = content.replace("\r\n", "\n").removesuffix("\n").split("\n")
-    if {line.count(",") for line in lines} != {commas} or "\r" in content.replace("\r\n", ""):
-        return False
-    cells = ",".join(lines).split(",")
     width = len(header)
+    if '"' in content or width == 1:
+        return False
+    text = content.replace("\r\n", "\n").removesuffix("\n")
+    signs = text.encode(errors="surrogatepass").translate(None, _NO_SIGNS)
+    row = b"," * (width - 1)
+    rows = len(signs) // width
+    if "\r" in text or signs != (row + b"\n") * rows + row:
+        return False
+    cells = text.replace("\n", ",").split(",")
     table.columns = {key: cells[width + i :: width] for i, key in enumerate(header)}
-    table.lines = list(range(2, len(lines) + 1))
+    table.lines = list(range(2, rows + 2))
     return True
 
 
