@@ -235,14 +235,14 @@ def test_too_few_units_for_exact_evidence_by_hand(tmp_path, claim, enough):
 @pytest.mark.parametrize(
     ("claim", "units", "told"),
     [
-        ("accuracy[a] >= 0.95", 100, "at the bar 5 of 100 would lie beyond it"),
+        ("accuracy[a] >= 0.95", 100, "were the bar the truth, 5 of 100 units would lie beyond it"),
         ("accuracy[a] >= 0.8", 100, None),
-        ("accuracy[a] >= 0.8", 99, "at the bar 19.8 of 99"),
-        ("accuracy[a] <= 0.2", 99, "at the bar 19.8 of 99"),
+        ("accuracy[a] >= 0.8", 99, "were the bar the truth, 19.8 of 99 units"),
+        ("accuracy[a] <= 0.2", 99, "were the bar the truth, 19.8 of 99 units"),
         ("accuracy[a] <= 0.95", 100, None),  # many would lie beyond it
         ("accuracy[a] > accuracy[b]", 19, "few units for an interval: 19;"),
         ("accuracy[a] > accuracy[b]", 20, None),
-        ("spread[a] < 0.4", 30, "at the bar 12 of 30"),
+        ("spread[a] < 0.4", 30, "were the bar the truth, 12 of 30 units"),
         ("spread[a] < 0.4", 50, None),
         ("point(accuracy[a] >= 0.95) and accuracy[a] > 0.5", 100, None),
     ],

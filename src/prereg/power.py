@@ -416,6 +416,6 @@ def _few(
     if not 0 <= beyond < FEWEST_BEYOND:
         return None
     return (beyond, n), (
-        f"few units for an interval: at the bar {float(beyond):.3g} of {n} would lie beyond it, "
-        f"fewer than {FEWEST_BEYOND}{hint}"
+        f"few units for an interval: were the bar the truth, {float(beyond):.3g} of {n} units would lie "
+        f"beyond it, and an interval of fewer than {FEWEST_BEYOND} of those is too narrow{hint}"
     )

@@ -24,7 +24,7 @@ def prose(text: str, what: str) -> str:
         raise InputError(f"prereg: the {what} is empty: say it in words")
     found = PLACEHOLDER.search(text)
     if found:
-        raise InputError(f"prereg: a placeholder is no {what}: `{found.group()}`")
+        raise InputError(f"prereg: the {what} holds a placeholder: `{found.group()}`")
     if _CONTROL.search(text):
         raise InputError(f"prereg: the {what} holds a control character")
     if len(text) > _LONGEST:

@@ -52,14 +52,19 @@ def command(
         return 0
     output.complain(str(w) for w in checked.warnings)
     output.say(
-        f"{checked.name}: ready to lock: {told['predictions']} predictions over {told['metrics']} metrics of "
-        f"{told['policies']} policies, {told['units']} units, {told['records']} records{_to_be_made(checked)}"
+        f"{checked.name}: ready to lock: {_counted(told['predictions'], 'prediction')} over "
+        f"{_counted(told['metrics'], 'metric')} of {_counted(told['policies'], 'policy', 'policies')}, "
+        f"{_counted(told['units'], 'unit')}, {_counted(told['records'], 'record')}{_to_be_made(checked)}"
     )
     if rows is not None:
         from prereg.cli.powers import show_powers
 
         show_powers(sheet(), rows)
     return 0
+
+
+def _counted(count: int, one: str, several: str = "") -> str:
+    return f"{count} {one if count == 1 else several or one + 's'}"
 
 
 def _to_be_made(checked: Any) -> str:
