@@ -272,13 +272,16 @@ class ClaimCompiler:
             return None
         self.terms += [x, y]
         single = two_sided or (isinstance(node, syntax.Chain) and len(node.ops) == 1)
+        can = ranges.outcomes(op, x.range, y.range)
+        if syntax.alike(left, right, self.compiler.env.lets):
+            can = ranges.outcomes(op, ranges.ZERO, ranges.ZERO)
         leg = Leg(
             len(self.legs),
             self._text(node) if single else f"{self._text(left)} {op} {self._text(right)}",
             met[0],
             op,
             lambda axes: _difference(spread(x, axes), spread(y, axes)),
-            ranges.outcomes(op, x.range, y.range),
+            can,
             all(t.floating or t.axes.scalar for t in (x, y)) and (x.floating or y.floating),
             two_sided=two_sided,
         )

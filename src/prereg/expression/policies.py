@@ -202,6 +202,8 @@ class Compiler:
         if BROKEN in (left.kind, right.kind):
             return BROKEN_TERM
         reach = ranges.arithmetic(node.op, left.range, right.range)
+        if node.op == "-" and syntax.alike(node.left, node.right, self.env.lets):
+            reach = ranges.ZERO
         why = "zero_division" if node.op == "/" else "undefined_input"
         return self.pointwise(node, NUMBER, reach, finite(ARITHMETIC[node.op]), [left, right], why)
 

@@ -30,6 +30,7 @@ class Range:
 
 
 ANY = Range()
+ZERO = Range(0.0, 0.0)
 UNIT = Range(0.0, 1.0)
 COUNT = Range(0.0, INF)
 

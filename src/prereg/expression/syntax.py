@@ -7,12 +7,12 @@ import re
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from prereg.dataclass import dataclass
+from prereg.dataclass import dataclass, fields
 from prereg.expression.tables import parser
 from prereg.numerals import exact_float
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
 MAX_LENGTH = 20_000
 MAX_DEPTH = 100
@@ -160,6 +160,21 @@ class Junction(Node):
 
     op: str
     operands: tuple[Node, ...]
+
+
+def alike(a: object, b: object, lets: Mapping[str, Node]) -> bool:
+    """Whether two expressions are the same but for where they stand, with every `let` written out."""
+    return _form(a, lets) == _form(b, lets)
+
+
+def _form(part: object, lets: Mapping[str, Node]) -> object:
+    """A part without its places, as something that can be compared."""
+    if isinstance(part, Name) and part.name in lets:
+        return _form(lets[part.name], lets)
+    if isinstance(part, Node | Selector):
+        names = [f.name for f in fields(part) if f.name not in ("start", "end")]
+        return (type(part).__name__, *(_form(getattr(part, name), lets) for name in names))
+    return tuple(_form(one, lets) for one in part) if isinstance(part, tuple) else part
 
 
 def children(node: Node) -> Iterator[Node]:
