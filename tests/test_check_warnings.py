@@ -168,3 +168,17 @@ def test_few_units_are_told_once_per_prediction(tmp_path: Path) -> None:
     assert code == 0
     assert len(found) == 1
     assert "(`acc < 0.1` for alpha, the fewest of 2)" in found[0]
+
+
+def test_a_falsifier_that_applies_where_the_claim_is_supported_is_told(tmp_path: Path) -> None:
+    for written, told in (("support > 0.5", True), ("0.5 <= support", True), ("support < 0.5", False)):
+        edits = [
+            Edit(
+                '"acc[alpha] < 0.1", because: x',
+                f'"acc[alpha] < 0.1", falsified_if: §"{written}", because: x',
+            )
+        ]
+        lines, places, code = said(tmp_path / written[:9], edits, records())
+        found = [x for x in lines if "applies where the claim is supported" in x]
+        assert code == 0
+        assert [places[0] in x for x in found] == [True] * told

@@ -361,3 +361,59 @@ def test_a_console_that_lacks_a_sign_gets_its_number(tmp_path):
     run = [sys.executable, "-m", "prereg", "show", "small", "-C", str(study)]
     done = subprocess.run(run, env=environment, capture_output=True, text=True, check=False)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+# Streams
+
+
+def in_a_shell(study, line):
+    """What a shell says of a line; `prereg` is this one."""
+    prereg = f"{sys.executable} -m prereg"
+    done = subprocess.run(
+        ["bash", "-c", line.replace("prereg", prereg, 1)],
+        cwd=study.root,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stderr
+
+
+def test_a_closed_stream_is_no_bug(study):
+    assert in_a_shell(study, "prereg show small >&-") == (0, "")
+    assert in_a_shell(study, "prereg show nothing 2>&-")[0] == 4
+    assert in_a_shell(study, "prereg show nothing >&- 2>&-")[0] == 4
+
+
+def test_a_reader_that_goes_away_is_no_verdict(study):
+    line = "prereg show small | true; echo ${PIPESTATUS[0]} >&2"
+    assert in_a_shell(study, line) == (0, "141\n")
+
+
+# What is not there
+
+
+@pytest.mark.parametrize("option", ["--ca-file", "--allowed-signers", "--untrusted"])
+def test_trust_that_is_not_there_is_missing(study, option):
+    said = command("verify", option, str(study.root / "none.pem"), "-C", str(study.root))
+    assert said.code == 4
+    assert "none.pem: no such file" in said.err
+
+
+@pytest.mark.parametrize("kind", ["attempt", "witness"])
+def test_a_file_of_another_kind_is_no_ledger(study, kind):
+    top = "results" if kind == "attempt" else "registrations"
+    (path, *_) = sorted(study.root.glob(f"{top}/*/attempts/*.json"))
+    said = command("show", str(path), "-C", str(study.root))
+    assert said.code == 2
+    assert f"`prereg-{kind}`" in said.err
+
+
+def test_check_says_what_is_locked(study):
+    said = command("check", str(study.root / "small.yaml"), "-C", str(study.root))
+    assert "locked already as" in said.out
+    study.edit("0.3", "0.2")
+    said = command("check", str(study.root / "small.yaml"), "-C", str(study.root))
+    assert "ready to amend" in said.out
+    said = command("check", str(study.root / "small.yaml"), "-C", str(study.root), "--json")
+    assert json.loads(said.out)["registered"]["same"] is False

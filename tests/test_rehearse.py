@@ -173,7 +173,7 @@ def test_a_rehearsal_is_an_attempt_of_its_own_kind_and_no_run(tmp_path, capsys):
     documents_check("rehearsal", {"start": start, "end": end}, "x")
     assert sorted(p.name for p in tmp_path.iterdir()) == ["protocol.yaml", "records.csv", "rehearsals"]
     assert execute(["run", *at]) == 4
-    assert execute(["show", str(file), *at]) == 3
+    assert execute(["show", str(file), *at]) == 2
     assert "prereg-rehearsal" in capsys.readouterr().err
 
 

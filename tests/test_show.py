@@ -55,7 +55,7 @@ def test_run_and_show_say_which_legs_fell_short(legs):
         at = lines.index("  Legs of low")
         assert lines[at + 1].split() == ["leg", "verdict", "left", "right", "d", "support", "n"]
         assert lines[at + 2].startswith("  right[a] > 0.9  falsified  +0.6500  +0.9000  -0.2500")
-        assert lines[at + 3] == "  … 1 more in the ledger"
+        assert lines[at + 3] == "  … 1 more (--legs shows them)"
         assert "Legs of high" not in said.out
         assert lines.index("  Legs of neither") > at
         assert all(line == line.rstrip() and "\x1b" not in line for line in lines)

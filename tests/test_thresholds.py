@@ -794,6 +794,35 @@ def test_what_cannot_be_meant_is_refused(tmp_path, old, new, said):
     assert said in refusal(project(tmp_path / "p", PROTOCOL.replace(old, new)))
 
 
+def test_a_rule_that_asks_for_more_rows_than_there_are_is_warned_of(tmp_path, capsys):
+    # without an error in n rows p = (1 - budget)^n, which reaches delta = 0.1 at n = ln 0.1 / ln 0.95 = 44.9
+    for rows, warned in ((44, True), (45, False)):
+        records = [
+            [
+                scorer,
+                "x",
+                f"r{i}",
+                f"{i % 97 / 97:.4f}",
+                "0",
+                ("fit", "calibration", "test")[min(i // rows, 2)],
+            ]
+            for scorer in "ab"
+            for i in range(3 * rows)
+        ]
+        folder = project(tmp_path / str(rows), PROTOCOL.replace("[0.05, 0.20, 0.50]", "[0.05]"), records)
+        assert execute(["check", str(folder / "protocol.yaml"), "-C", str(folder)]) == 0
+        said = capsys.readouterr().err
+        assert ("`ltt` at budget 0.05 looks at nothing below 45 rows; no arm has so many" in said) == warned
+
+
+def test_an_entry_that_is_wrong_is_an_entry(tmp_path):
+    text = PROTOCOL.replace("rules: [naive, empirical, ltt]", "rules: [lt]")
+    with pytest.raises(InputError) as caught:
+        prepared(project(tmp_path / "p", text))
+    (problem,) = caught.value.problems
+    assert "found the text `lt`, expected `naive`, `empirical` or `ltt`" in problem.message
+
+
 def test_candidates_from_the_calibration_part_are_warned_of(tmp_path):
     plan = prepared(project(tmp_path / "p", PROTOCOL.replace("part: fit", "part: calibration"))).plan
     assert any("the order of testing is then not fixed beforehand" in w.message for w in plan.warnings)

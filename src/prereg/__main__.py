@@ -23,6 +23,9 @@ def main() -> None:
     """Run the command line and exit with its code."""
     from prereg.cli.app import execute
 
+    for name in ("stdout", "stderr"):  # a stream that the caller closed takes what nobody reads
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: SIM115, PTH123 - kept open
     for stream in (sys.stdout, sys.stderr):  # a console that lacks a sign gets its number, not a failure
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

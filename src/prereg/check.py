@@ -159,20 +159,23 @@ def known_records(protocol: Protocol, files: Sequence[tuple[str, Path]], place: 
 def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Problem]]:
     """(problems, warnings) of a resolved protocol."""
     plan = prepared.plan
+    data = plan.protocol.data
     problems: list[Problem] = []
     warnings: list[Problem] = []
     problems += [*_placeholders(plan.protocol, places), *plan.settled]
-    if not plan.protocol.data.prospective:
+    if not data.prospective:
         problems += _empty(prepared, places)
-    if not plan.protocol.data.prospective and plan.protocol.data.collect is None:
+    if not data.prospective and data.collect is None:
         warnings += _some(_dropped(plan, places))
         warnings += _some(_empty_cells(plan, places))
     for prediction in plan.predictions:
         warnings += _resamples(prediction, plan, places)
         warnings += _both_true(prediction, places)
+        warnings += _inverted(prediction, places)
+    if not data.prospective:
+        warnings += _uncertifiable(plan, places)
     warnings += few_units(prepared, places)
     warnings += degenerate_warnings(prepared, places)
-    data = prepared.plan.protocol.data
     unfit = judgeable(prepared, places, promised=data.prospective or data.collect is not None)
     problems += unfit or unreachable(prepared, places)
     # what `each` wrote stands at one place: one problem there is told once
@@ -305,6 +308,37 @@ def _any_empty(columns: Iterable[str], panel: Panel) -> np.ndarray:
         if cells is not None and cells.missing is not None:
             out |= cells.missing.any(axis=0)
     return out
+
+
+def _uncertifiable(plan: Plan, places: Places) -> list[Problem]:
+    """A warning for every rule that asks for more rows than an arm has: it never certifies anything there."""
+    chosen = plan.thresholds
+    if chosen is None:
+        return []
+    rows = [len(arm.calibration.score) for arms in chosen.arms for arm in arms]
+    out = []
+    for rule in chosen.rules:
+        if rule.rule == "naive":
+            continue
+        lacking = sum(n < rule.floor for n in rows)
+        if lacking:
+            arms = "no arm has" if lacking == len(rows) else f"{lacking} of {len(rows)} arms lack"
+            said = (
+                f"warning: `{rule.rule}` at budget {rule.budget} looks at nothing below {rule.floor} rows; "
+                f"{arms} so many in the calibration part: nothing is certified there, whatever they say"
+            )
+            out.append(Problem(said, places(("policies", "threshold", "budget"))))
+    return out
+
+
+def _inverted(prediction: PredictionPlan, places: Places) -> list[Problem]:
+    """A warning where a falsifier applies the more, the more the resamples support the claim."""
+    if prediction.support is None or prediction.support.op not in (">", ">="):
+        return []
+    said = (
+        "warning: this falsifier applies where the claim is supported; a falsifier is `support` below a share"
+    )
+    return [Problem(said, places((*prediction.path, "falsified_if")))]
 
 
 def _both_true(prediction: PredictionPlan, places: Places) -> list[Problem]:

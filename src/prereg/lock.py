@@ -15,7 +15,7 @@ import prereg
 from prereg import attempts, canonical, collect, documents, formats, manifest, registration
 from prereg.dataclass import dataclass
 from prereg.differences import Change, changes
-from prereg.errors import IntegrityError, Place, Problem
+from prereg.errors import IntegrityError, Place, PreregError, Problem
 from prereg.metrics import KINDS
 from prereg.prospective import promised_of
 from prereg.records import Column, as_text, as_written, is_column
@@ -260,6 +260,21 @@ def lock(project: Project, checked: Checked) -> Locked:
             raise _moved(before, content)
         return Locked(before, folder / f"{before.short}.json", new=False)
     return write(project, checked, content)
+
+
+def standing(project: Project, checked: Checked) -> tuple[Registration, bool] | None:
+    """What is current under the id of a checked protocol, and whether that says the same; None for nothing.
+
+    Registrations that are damaged are no matter of a protocol, and count as none here.
+    """
+    try:
+        if not registration.files(project, checked.protocol.id):
+            return None
+        before = registration.current(project, checked.protocol.id)
+        content, digest = prepare(checked)
+    except PreregError:
+        return None
+    return before, digest == before.digest or not list(changes(_bare(before.content), content))
 
 
 def write(project: Project, checked: Checked, content: dict[str, Any]) -> Locked:

@@ -40,7 +40,12 @@ def shape_problems(
     section: type[Section], error: ValidationError, tree: object, place: Callable[..., Place]
 ) -> Iterator[Problem]:
     """The findings of a validator in the words of this project, each at its place."""
+    found_in = [item["loc"] for item in error.errors(include_url=False, include_input=False)]
     for item in error.errors(include_url=False):
+        if item["type"] == "too_short" and any(
+            loc[: len(item["loc"])] == item["loc"] != loc for loc in found_in
+        ):
+            continue  # entries that are wrong are entries
         path, kind, context = item["loc"], item["type"], item.get("ctx", {})
         where = _where(tuple(_existing(path, tree)))
         found = spoken(item["input"])

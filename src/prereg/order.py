@@ -325,7 +325,9 @@ def import_stamp(project: Project, registered: Registration, token: Path) -> tup
     """
     data = formats.read_bytes(token, str(token), _MOST_BYTES)
     place = Place(str(token))
-    if not data.startswith(b"\x30") or not names(data, registered):
+    if not data.startswith(b"\x30"):
+        raise InputError(Problem("no RFC 3161 token, which is DER and begins with the byte 30", place))
+    if not names(data, registered):
         raise InputError(
             Problem(
                 f"no RFC 3161 token for {registered.name}: its imprint is not the digest of that file", place

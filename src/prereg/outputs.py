@@ -30,6 +30,13 @@ class Refusal(TypedDict):
     problems: list[Problem]
 
 
+class Registered(TypedDict):
+    """What is current under the id of a protocol, and whether it says the same."""
+
+    digest: Digest
+    same: bool
+
+
 class Check(TypedDict):
     """`prereg check`."""
 
@@ -43,6 +50,7 @@ class Check(TypedDict):
     records: Count
     units: Count
     policies: Count
+    registered: Registered | None
     power: NotRequired[list[dict[str, Any]]]
 
 

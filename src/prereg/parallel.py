@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, TypeVar
 
 from prereg.errors import InputError
@@ -31,6 +32,17 @@ def map_blocks(
     return out
 
 
+def ready(jobs: int) -> None:
+    """Refuse a number of workers that cannot be had, before anything is begun.
+
+    Raises:
+        InputError: where they need joblib and it is not installed.
+
+    """
+    if jobs > 1 and find_spec("joblib") is None:
+        raise InputError("--jobs needs joblib: install `prereg-runner[parallel]`, or leave it at 1")
+
+
 def each(
     function: Callable[[Block], Found], items: Sequence[Block], jobs: int, prefer: str = "processes"
 ) -> Iterator[Found]:
@@ -38,10 +50,9 @@ def each(
     if jobs <= 1 or len(items) <= 1:
         yield from map(function, items)
         return
-    try:
-        from joblib import Parallel, delayed  # noqa: PLC0415 - 113 ms, and optional
-    except ImportError:
-        raise InputError("--jobs needs joblib: install `prereg-runner[parallel]`, or leave it at 1") from None
+    ready(jobs)
+    from joblib import Parallel, delayed  # noqa: PLC0415 - 113 ms, and optional
+
     yield from Parallel(n_jobs=jobs, prefer=prefer, return_as="generator")(
         delayed(function)(x) for x in items
     )

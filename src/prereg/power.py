@@ -88,7 +88,10 @@ def summary(rows: list[Row]) -> str:
     """Return one line for a lock."""
     found = [r.effect for r in rows if r.effect is not None]
     if not found:
-        return f"power: none of {len(rows)} comparisons has a form that is simulated"
+        return (
+            f"power: of {len(rows)} comparison{'s' * (len(rows) != 1)} none is known to hold with "
+            f"probability {WANTED:g} anywhere; `prereg check --power` says why"
+        )
     low, high = min(found), max(found)
     span = f"{low:g}" if low == high else f"{low:g} to {high:g}"
     return (

@@ -25,7 +25,7 @@ from prereg.errors import InputError, MissingError, Place, PreregError, Problem,
 from prereg.expression.cells import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.lock import circumstances
 from prereg.numerals import shown
-from prereg.parallel import map_blocks
+from prereg.parallel import map_blocks, ready
 from prereg.protocol import read_protocol
 from prereg.readers import read_records
 from prereg.records import Column, as_text, is_column
@@ -320,6 +320,7 @@ def rehearse(
     """
     if not 1 <= draws <= MOST_DRAWS:
         raise InputError(f"--draws: found {draws}, expected 1 to {MOST_DRAWS}")
+    ready(jobs)
     name = project.name_of(path)
     if not path.exists():
         raise MissingError(Problem("no such file", Place(name)))

@@ -20,6 +20,7 @@ from prereg import (
     formats,
     ledger,
     manifest,
+    parallel,
     prospective,
     registration,
     results,
@@ -106,6 +107,7 @@ def _alone(
     stage: Callable[[str], None],
     tick: Callable[[int], None],
 ) -> Outcome:
+    parallel.ready(jobs)
     notes = drift(project, registered)
     known_parts(registered)
     notes += _gaps(project, registered)

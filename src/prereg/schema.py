@@ -109,6 +109,6 @@ def schema_of(what: str) -> dict[str, Any]:
     command = what.removesuffix("-output")
     if command in OUTPUTS:
         return output_schema(command)
-    known = ["protocol", *SHAPES, *OUTPUTS]
+    known = ["protocol", *SHAPES, *[f"{name}-output" if name in SHAPES else name for name in OUTPUTS]]
     hint = suggestion(what, known)
     raise InputError(f"prereg: no schema of {shown(what)}{hint}; known: {listed(dict.fromkeys(known), 30)}")

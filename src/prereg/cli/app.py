@@ -2,6 +2,7 @@
 
 # Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 import contextlib
+import os
 import sys
 import traceback
 from importlib import import_module
@@ -13,30 +14,30 @@ from prereg.cli import output
 from prereg.cli.coercion import Command, Group
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from prereg.errors import PreregError
 
-COMMANDS = (
-    "check",
-    "lock",
-    "run",
-    "show",
-    "diff",
-    "amend",
-    "note",
-    "rehearse",
-    "verify",
-    "status",
-    "schema",
-    "stamp",
-)
+COMMANDS = {
+    "check": "Tell every problem of a protocol and records.",
+    "lock": "Freeze a protocol under one digest.",
+    "run": "Execute what was registered, write a ledger.",
+    "show": "Print a registration or a ledger.",
+    "diff": "Compare ledgers with what was registered.",
+    "amend": "Register a changed protocol and the reason.",
+    "note": "Add a dated note that changes no verdict.",
+    "rehearse": "Judge a protocol on drawn outcomes.",
+    "verify": "Check that all still says what was promised.",
+    "status": "Tell what is locked, run and unjudged.",
+    "schema": "Print a JSON Schema.",
+    "stamp": "Keep time stamps of registrations.",
+}
 """In the order of the help; each is a module beside this one with a `command`, or an `app` of several."""
 
 BUG = 70
 
 
-def app(names: "Sequence[str]" = COMMANDS) -> typer.Typer:
+def app(names: "Iterable[str]" = COMMANDS) -> typer.Typer:
     """The command line with the commands of these names."""
     made = typer.Typer(
         name="prereg",
@@ -52,9 +53,9 @@ def app(names: "Sequence[str]" = COMMANDS) -> typer.Typer:
     for name in names:
         module = import_module(f"prereg.cli.{name}")
         if hasattr(module, "app"):
-            made.add_typer(module.app, name=name, cls=Group)
+            made.add_typer(module.app, name=name, cls=Group, short_help=COMMANDS[name])
         else:
-            made.command(name, cls=Command)(module.command)
+            made.command(name, cls=Command, short_help=COMMANDS[name])(module.command)
     return made
 
 
@@ -76,8 +77,9 @@ def execute(arguments: "Sequence[str]") -> int:
         output.complain(["interrupted"])
         return 130
     except BrokenPipeError:
-        sys.stderr.close()
-        return 0
+        return _unread()
+    except SystemExit as error:  # Typer's own end where the reader of a pipe is gone
+        return _unread() if error.code == 1 else int(error.code or 0)
     except OSError as error:  # a folder that is closed to us, a full disk behind standard output
         return _refused(command, json, InputError(f"{error.filename or 'prereg'}: {error.strerror or error}"))
     except Exception as error:  # noqa: BLE001 - the last place that can tell a usage error from a bug
@@ -86,12 +88,21 @@ def execute(arguments: "Sequence[str]") -> int:
                 output.complain([error.format_message()])
                 return InputError.exit_code
             said = error.format_message().replace("Value error, ", "")
+            if any(one.startswith("-") for one in arguments[:1]):
+                said += " (options stand after the command)"
             return _refused(command, json, InputError(f"prereg: {said}"))
         traceback.print_exc()
         output.complain(
             ["prereg: this is a bug in prereg, not in your files; please report it with the lines above"]
         )
         return BUG
+
+
+def _unread() -> int:
+    """Nobody reads on: what a shell says of a program that a closed pipe ended."""
+    with contextlib.suppress(OSError, ValueError):  # what is left goes nowhere
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    return 128 + 13
 
 
 def _refused(command: str, json: bool, error: "PreregError") -> int:

@@ -2,13 +2,16 @@
 
 # Annotations are read at run time; `from __future__ import annotations` would make texts of them.
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from prereg.cli import output
 from prereg.cli.options import Json, ProtocolFile, Root
 from prereg.cli.sheet import sheet
+
+if TYPE_CHECKING:
+    from prereg.registration import Registration
 
 
 def command(
@@ -21,9 +24,12 @@ def command(
 ) -> int:
     """Read a protocol and its records and tell every problem, without writing anything."""
     from prereg.check import check as stage
+    from prereg.lock import standing
     from prereg.project import Project
 
-    checked = stage(Project.at(root), protocol)
+    project = Project.at(root)
+    checked = stage(project, protocol)
+    before = standing(project, checked)
     plan = checked.plan
     rows = None
     if power:
@@ -46,13 +52,14 @@ def command(
                 "id": checked.protocol.id,
                 "warnings": [output.problem_tree(w) for w in checked.warnings],
                 **told,
+                "registered": None if before is None else {"digest": before[0].digest, "same": before[1]},
                 **({} if rows is None else {"power": [row.to_tree() for row in rows]}),
             }
         )
         return 0
     output.complain(str(w) for w in checked.warnings)
     output.say(
-        f"{checked.name}: ready to lock: {_counted(told['predictions'], 'prediction')} over "
+        f"{checked.name}: {_standing(before)}: {_counted(told['predictions'], 'prediction')} over "
         f"{_counted(told['metrics'], 'metric')} of {_counted(told['policies'], 'policy', 'policies')}, "
         f"{_counted(told['units'], 'unit')}, {_counted(told['records'], 'record')}{_to_be_made(checked)}"
     )
@@ -61,6 +68,15 @@ def command(
 
         show_powers(sheet(), rows)
     return 0
+
+
+def _standing(before: "tuple[Registration, bool] | None") -> str:
+    if before is None:
+        return "ready to lock"
+    registered, same = before
+    if same:
+        return f"locked already as {registered.short}"
+    return f"ready to amend, for it is no longer what is locked as {registered.short}"
 
 
 def _counted(count: int, one: str, several: str = "") -> str:

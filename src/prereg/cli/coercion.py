@@ -7,10 +7,20 @@ complaint, stays with Typer. A version of Typer that does not ask is not disturb
 
 from __future__ import annotations
 
+import math
+import re
 from pathlib import Path
 from typing import Any
 
+import typer
 from typer.core import TyperCommand, TyperGroup
+
+from prereg.numerals import shown
+
+_NUMBER = {
+    int: re.compile(r"[+-]?[0-9]{1,18}"),
+    float: re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]{1,3})?"),
+}
 
 
 class _Quick:
@@ -28,8 +38,21 @@ class _Quick:
             return Path(value)
         if isinstance(value, list | tuple) and kind == list[str] and all(type(one) is str for one in value):
             return list(value)
+        if isinstance(value, str) and kind in (int, float) and not several:
+            return _number(value, kind, param, ctx)
         param._runtime_param = None  # noqa: SLF001 - see the module
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def _number(text: str, kind: type[int | float], param: Any, ctx: Any) -> float:
+    """A number as it is usually written, within the bounds of the parameter."""
+    info = param.type_descriptor.parameter_info
+    low, high = (-math.inf if info.min is None else info.min), (math.inf if info.max is None else info.max)
+    if _NUMBER[kind].fullmatch(text) and low <= kind(text) <= high:
+        return kind(text)
+    bounds = "" if info.min is None else f" from {low}" if info.max is None else f" from {low} to {high}"
+    noun = "a whole number" if kind is int else "a number"
+    raise typer.BadParameter(f"found {shown(text)}, expected {noun}{bounds}", ctx=ctx, param=param)
 
 
 class _Params:

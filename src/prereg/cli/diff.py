@@ -38,7 +38,7 @@ class FailOn(StrEnum):
 
 
 def command(
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids; all without any.", metavar="[ID]...")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids; all without any.", metavar="ID")] = None,
     base: Annotated[
         str | None,
         typer.Option("--base", help="A commit or folder to compare with.", metavar="REF|DIR"),
@@ -51,9 +51,15 @@ def command(
     ] = 0.0,
     fail_on: Annotated[
         list[FailOn] | None,
-        typer.Option("--fail-on", help="End with 1 on such a thing (default: verdict, one that changed)."),
+        typer.Option(
+            "--fail-on",
+            help="End with 1 on such a thing (default: verdict, one that changed).",
+            metavar="|".join(FailOn),
+        ),
     ] = None,
-    form: Annotated[Format, typer.Option("--format", help="How it is printed.")] = Format.text,
+    form: Annotated[
+        Format, typer.Option("--format", help="How it is printed.", metavar="|".join(Format))
+    ] = Format.text,
     write: Annotated[
         list[str] | None,
         typer.Option("--write", help="Write it to a file as well.", metavar="FORMAT=FILE"),
@@ -153,7 +159,11 @@ def show(tree: Tree) -> None:
 def _table(predictions: "Sequence[Tree]", *, based: bool) -> Table:
     from prereg.cli.reports import cells, changes_first
 
-    table = Table("Predictions (changes first)")
+    table = Table(
+        "Predictions (* changed, ! differs from what was expected)"
+        if based
+        else "Predictions (! differs from what was expected)"
+    )
     names = ["prediction", "verdict", *(["base"] if based else []), "expected", "d", "interval", "n"]
     for name in names:
         table.add_column(name, right=name == "d")

@@ -60,18 +60,20 @@ def _change(change: dict[str, Any]) -> str:
     return pair if change["direction"] == "changed" else f"{pair} ({change['direction']})"
 
 
-def note_lines(notes: list[dict[str, Any]]) -> list[str]:
-    """Notes in lines, each with its day and the verdicts it names."""
+def note_lines(notes: list[dict[str, Any]], digest: str | None = None) -> list[str]:
+    """Notes in lines, each with its day, the verdicts it names, and a registration that is not this one."""
     out = []
     for note in notes:
         about = f" ({', '.join(note['predictions'])})" if note["predictions"] else ""
-        out.append(f"note of {note['time'][:10]}{about}: {' '.join(note['text'].split())}")
+        other = note["registration"][:12] if digest not in (None, note["registration"]) else ""
+        on = f" on the registration {other}" if other else ""
+        out.append(f"note of {note['time'][:10]}{on}{about}: {' '.join(note['text'].split())}")
     return out
 
 
-def show_notes(sheet: Sheet, notes: list[dict[str, Any]]) -> None:
-    """Notes below what they are about."""
+def show_notes(sheet: Sheet, notes: list[dict[str, Any]], digest: str | None) -> None:
+    """Notes below the registration, or its ledger, that they are about."""
     if notes:
         sheet.print()
-    for line in note_lines(notes):
+    for line in note_lines(notes, digest):
         sheet.print(Text(line))

@@ -29,11 +29,12 @@ def _rows(text: str | None) -> list[Row]:
 
 
 def _named(rows: list[Row], wanted: str, ends: tuple[str, ...]) -> list[Row]:
-    """The rows of the policy with this label, or with this value of a factor."""
-    exact = [r for r in rows if r["policy"] == wanted]
-    if exact:
-        return exact
-    return [r for r in rows if wanted in [v for k, v in r.items() if k not in ends and k != "policy"]]
+    """The rows of the policy with this label, and of all with this value of a factor."""
+
+    def factors(row: Row) -> list[str]:
+        return [value for key, value in row.items() if key not in ends and key != "policy"]
+
+    return [row for row in rows if row["policy"] == wanted or wanted in factors(row)]
 
 
 def _meant(wanted: str, rows: list[Row]) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prereg.cli import output
-from prereg.cli.options import Json, ProtocolFile, Root
+from prereg.cli.options import Jobs, Json, ProtocolFile, Root
 from prereg.cli.progress import progress
 from prereg.cli.sheet import Table, sheet
 
@@ -33,9 +33,7 @@ def command(
         list[str] | None,
         typer.Option("--draw", help="What a column can hold.", metavar="COLUMN=LOW..HIGH|A,B,C"),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, max=1024, help="Workers; no result depends on their number.")
-    ] = 1,
+    jobs: Jobs = 1,
     root: Root = Path(),
     json: Json = False,
 ) -> int:

@@ -151,7 +151,7 @@ def _legs(sheet: Sheet, predictions: list[dict[str, Any]], *, every: bool) -> No
         sheet.print()
         sheet.print(table)
         if left:
-            sheet.print(Text(f"  … {left} more in the ledger"))
+            sheet.print(Text(f"  … {left} more (--legs shows them)"))
 
 
 def _headline(sheet: Sheet, content: dict[str, Any], stored: dict[str, Any]) -> None:
@@ -241,7 +241,7 @@ def show_ledger(
         show_policies(sheet, policies, stored)
     _explain(sheet, every)
     _deviations(sheet, content, stored.get("amends"))
-    show_notes(sheet, stored.get("noted", []))
+    show_notes(sheet, stored.get("noted", []), content["registration"]["digest"])
     _caution(sheet, content, stored)
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))

@@ -75,7 +75,7 @@ def show_registration(
         sheet.print()
         for line in amendment_lines(amends):
             sheet.print(Text(line))
-    show_notes(sheet, notes or [])
+    show_notes(sheet, notes or [], registered.digest)
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
 

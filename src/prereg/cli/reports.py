@@ -63,7 +63,7 @@ def cells(entry: Tree) -> dict[str, str]:
     if interval is not None:
         shown = f"[{short(interval[0])}, {short(interval[1])}]"
     else:
-        shown = f"p = {short(entry['p'])}" if entry.get("p") is not None else ""
+        shown = f"p = {entry['p']:.2g}" if entry.get("p") is not None else ""
     mark = "* " if entry["changed"] else "! " if entry["surprise"] else "  "
     n = entry["n"]
     return {

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prereg.cli import output, show
-from prereg.cli.options import Json, Root
+from prereg.cli.options import Jobs, Json, Root
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,13 +26,12 @@ class FailOn(StrEnum):
 def command(
     ids: Annotated[
         list[str] | None,
-        typer.Argument(help="Ids of registrations; all current ones without any.", metavar="[ID]..."),
+        typer.Argument(help="Ids of registrations; all current ones without any.", metavar="ID"),
     ] = None,
-    jobs: Annotated[
-        int, typer.Option("--jobs", "-j", min=1, max=1024, help="Workers; no result depends on their number.")
-    ] = 1,
+    jobs: Jobs = 1,
     fail_on: Annotated[
-        list[FailOn] | None, typer.Option("--fail-on", help="End with 1 on such a verdict.")
+        list[FailOn] | None,
+        typer.Option("--fail-on", help="End with 1 on such a verdict.", metavar="|".join(FailOn)),
     ] = None,
     root: Root = Path(),
     json: Json = False,

@@ -10,7 +10,10 @@ from prereg.cli import output
 
 def command(
     what: Annotated[
-        str, typer.Argument(help="A kind of file, or the --json of a command (`verify`).", metavar="WHAT")
+        str,
+        typer.Argument(
+            help="A kind of file, or the --json of a command (`verify`, `note-output`).", metavar="WHAT"
+        ),
     ] = "protocol",
 ) -> int:
     """Print a JSON Schema: of protocols, for editors, or of another file or output."""

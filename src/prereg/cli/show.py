@@ -59,6 +59,9 @@ def command(
     return _ledger(project, registered, ledgers.read(ledger, project.name_of(ledger)), json, legs=legs)
 
 
+_OTHER = ("prereg-attempt", "prereg-witness", "prereg-note", "prereg-rehearsal")
+
+
 def _together(**given: bool) -> None:
     """Refuse options that ask for different things."""
     asked = [f"--{name}" for name, said in given.items() if said]
@@ -70,10 +73,15 @@ def _file(project: "Project", path: Path, json: bool, *, legs: bool) -> int:
     from prereg import formats
     from prereg import ledger as ledgers
     from prereg import registration as registrations
+    from prereg.errors import InputError, IntegrityError, Place, Problem
 
     name = project.name_of(path)
     tree = formats.read_json(path, name)
     kind = str(tree.get("format", "")).partition("/")[0] if isinstance(tree, dict) else ""
+    if kind in _OTHER:
+        raise InputError(
+            Problem(f"is a file of the format `{kind}`; registrations and ledgers are shown", Place(name))
+        )
     if kind != "prereg-ledger":
         return _registration(project, registrations.read(path.resolve(), name), json)
     stored = ledgers.read(path, name)
@@ -83,8 +91,6 @@ def _file(project: "Project", path: Path, json: bool, *, legs: bool) -> int:
     of_id = registrations.of_id(project, str(bound["id"]))
     registered = next((r for r in of_id if r.digest == bound["digest"]), None)
     if registered is None:
-        from prereg.errors import IntegrityError, Place, Problem
-
         raise IntegrityError(Problem("its registration is not here", Place(name)))
     return _ledger(project, registered, stored, json, legs=legs)
 

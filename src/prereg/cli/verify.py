@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from prereg.cli import output
-from prereg.cli.options import Json, Root
+from prereg.cli.options import Jobs, Json, Root
 from prereg.cli.sheet import Table, Text, sheet
 
 if TYPE_CHECKING:
@@ -20,7 +20,7 @@ _SAID = {"partial": "PARTIAL"}
 
 
 def command(
-    ids: Annotated[list[str] | None, typer.Argument(help="Ids; all without any.", metavar="[ID]...")] = None,
+    ids: Annotated[list[str] | None, typer.Argument(help="Ids; all without any.", metavar="ID")] = None,
     rerun: Annotated[
         bool, typer.Option("--rerun", help="Recompute from the records and compare; writes nothing.")
     ] = False,
@@ -43,16 +43,20 @@ def command(
         Path | None,
         typer.Option("--untrusted", help="Certificates between token and root.", metavar="PEM"),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", min=1, max=1024, help="Workers of --rerun.")] = 1,
+    jobs: Jobs = 1,
     root: Root = Path(),
     json: Json = False,
 ) -> int:
     """Check registrations, protocols, records, ledgers, attempts and the order of things; writes nothing."""
+    from prereg.errors import MissingError
     from prereg.order import Trust
     from prereg.project import Project
     from prereg.verify import Options, exit_code
     from prereg.verify import verify as stage
 
+    for path in (allowed_signers, ca_file, untrusted):
+        if path is not None and not path.is_file():
+            raise MissingError(f"{path}: no such file")
     trust = Trust(allowed_signers, ca_file, untrusted)
     options = Options(require_data, allow_unrun, rerun, jobs, trust)
     found = stage(Project.at(root), ids or [], options)
