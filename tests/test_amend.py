@@ -162,7 +162,7 @@ def test_a_changed_protocol_is_no_second_lock(study):
     before = contents(study.root)
     said = study.say("lock", str(study.root / "small.yaml"))
     assert said.code == 3
-    assert "prereg amend PROTOCOL.yaml --reason" in said.err
+    assert "prereg amend small.yaml --reason" in said.err
     assert study.say("run").code == 3
     assert contents(study.root) == before
 

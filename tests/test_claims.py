@@ -183,7 +183,7 @@ def test_lets_with_a_problem_of_their_own_are_silent():
         (
             "ece[run in [a]] > 0",
             "ece[run in [a]] > 0",
-            "a claim is one truth value, this compares 1 policies (run): " + REDUCE,
+            "a claim is one truth value, this compares 1 policy (run): " + REDUCE,
         ),
         ("mean(ece)", "mean(ece)", "a claim is a truth value: compare it with something"),
         ("1 < 2", "1 < 2", "a claim without a metric says nothing about the records"),

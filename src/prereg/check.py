@@ -67,9 +67,7 @@ class Checked:
 
 def read(project: Project, path: Path) -> tuple[str, Document, Protocol, tuple[tuple[str, Path], ...]]:
     """A protocol file and the record files it names."""
-    name = project.name_of(path)
-    if not path.exists():
-        raise MissingError(Problem(f"no such file{near(path.parent, path.name)}", Place(name)))
+    name = protocol_name(project, path)
     document = read_yaml(path, name)
     try:
         protocol = read_protocol(document)
@@ -77,6 +75,28 @@ def read(project: Project, path: Path) -> tuple[str, Document, Protocol, tuple[t
         more = _of_the_rest(project, path, document)
         raise InputError(*sorted({*error.problems, *more}, key=file_order)) from None
     return name, document, protocol, tuple(sources(project, path, protocol, document.place))
+
+
+def protocol_name(project: Project, path: Path) -> str:
+    """What a protocol that the user named is called in the project.
+
+    Raises:
+        InputError: where it leads out of the project.
+        MissingError: where there is none, with one that may be meant.
+
+    """
+    if "\0" not in str(path) and not path.exists():
+        if not path.is_absolute() and (project.root / path).is_file():
+            said = f"no such file; `--root` does not change the folder, is {project.root / path} meant?"
+        else:
+            said = f"no such file{near(path.parent, path.name)}"
+        raise MissingError(Problem(said, Place(_named(project, path))))
+    return project.name_of(path)
+
+
+def _named(project: Project, path: Path) -> str:
+    """The name of a path in the project, or the path where it leads out."""
+    return str(path) if project.leads_out(path) else project.name_of(path)
 
 
 def _of_the_rest(project: Project, path: Path, document: Document) -> tuple[Problem, ...]:

@@ -257,7 +257,7 @@ def lock(project: Project, checked: Checked) -> Locked:
     if known:
         before = registration.current(project, name)
         if digest != before.digest and list(changes(_bare(before.content), content)):
-            raise _moved(before, content)
+            raise _moved(before, content, checked.name)
         return Locked(before, folder / f"{before.short}.json", new=False)
     return write(project, checked, content)
 
@@ -299,13 +299,13 @@ def _bare(content: dict[str, Any]) -> dict[str, Any]:
     return {key: value for key, value in content.items() if key != "amends"}
 
 
-def _moved(before: Registration, content: dict[str, Any]) -> IntegrityError:
+def _moved(before: Registration, content: dict[str, Any], name: str) -> IntegrityError:
     place = Place(before.name)
     found = list(changes(_bare(before.content), content))
     problems = [
         Problem(
             f"`{before.id}` is registered as {before.short}; a change is an amendment, not another "
-            "lock: prereg amend PROTOCOL.yaml --reason …",
+            f"lock: prereg amend {name} --reason …",
             place,
         )
     ]

@@ -21,7 +21,7 @@ from prereg import check as checks
 from prereg.analysis import analyse, compute
 from prereg.dataclass import dataclass, replace
 from prereg.draws import Stream
-from prereg.errors import InputError, MissingError, Place, PreregError, Problem, listed, suggestion
+from prereg.errors import InputError, Place, PreregError, Problem, listed, suggestion
 from prereg.expression.cells import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.lock import circumstances
 from prereg.numerals import shown
@@ -321,9 +321,7 @@ def rehearse(
     if not 1 <= draws <= MOST_DRAWS:
         raise InputError(f"--draws: found {draws}, expected 1 to {MOST_DRAWS}")
     ready(jobs)
-    name = project.name_of(path)
-    if not path.exists():
-        raise MissingError(Problem("no such file", Place(name)))
+    name = checks.protocol_name(project, path)
     document = formats.read_yaml(path, name)
     protocol = read_protocol(document)
     folder = project.root / "rehearsals" / protocol.id

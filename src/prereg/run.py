@@ -194,7 +194,7 @@ def drift(project: Project, registered: Registration, *, whole: bool = False) ->
         raise IntegrityError(
             Problem(
                 f"changed since it was locked as {registered.short}; a change is an amendment: "
-                "prereg amend PROTOCOL.yaml --reason …",
+                f"prereg amend {name} --reason …",
                 Place(name),
             ),
             *[Problem(f"differs: {change}", Place(name)) for change in found[:50]],

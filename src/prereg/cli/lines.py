@@ -33,7 +33,8 @@ def amendment_lines(amends: dict[str, Any], *, short: bool = False) -> list[str]
         out.append(f"touches  {', '.join(touched) if touched else 'no verdict'}")
     seen = amends["seen"]
     started = "; ".join(
-        f"{a['started']} {a['kind']} started, {a['results']} with results" for a in seen["attempts"]
+        f"{a['started']} {a['kind']}{'s' * (a['started'] != 1)} started, {a['results']} with results"
+        for a in seen["attempts"]
     )
     out.append(f"seen     {seen['state']}" + (f" ({started})" if started else ""))
     for entry in seen["judged"]:

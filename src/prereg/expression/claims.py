@@ -154,7 +154,7 @@ class ClaimCompiler:
             return None
         if not root.axes.scalar:
             self.compiler.fail(
-                f"a claim is one truth value, this compares {len(root.axes)} policies "
+                f"a claim is one truth value, this compares {_policies(root.axes)} "
                 f"({', '.join(root.axes.factors)}): {REDUCE}",
                 node,
             )
@@ -273,7 +273,7 @@ class ClaimCompiler:
         self.terms += [x, y]
         single = two_sided or (isinstance(node, syntax.Chain) and len(node.ops) == 1)
         can = ranges.outcomes(op, x.range, y.range)
-        if syntax.alike(left, right, self.compiler.env.lets):
+        if self.compiler.alike(left, right):
             can = ranges.outcomes(op, ranges.ZERO, ranges.ZERO)
         leg = Leg(
             len(self.legs),
@@ -409,6 +409,10 @@ def _rate(term: Term, axes: Axes) -> Rate | None:
         return None
     own = np.array([*term.metric.where, -1], dtype=np.intp)
     return Rate(term.metric.name, term.metric.degenerate, own[positions(term.axes, axes)])
+
+
+def _policies(axes: Axes) -> str:
+    return "1 policy" if len(axes) == 1 else f"{len(axes)} policies"
 
 
 def _difference(

@@ -62,6 +62,7 @@ class Compiler:
     problems: list[ExpressionError] = field(default_factory=list)
     warnings: list[ExpressionError] = field(default_factory=list)
     open_lets: tuple[str, ...] = ()  # the lets whose definition is being read, to tell a circle
+    one_by_one: bool = True  # written as it stands, not by `each`, which may pair a thing with itself
     reducing: int = 0  # how many reductions stand around the piece: inside one, a bare metric is a vector
 
     # -- problems --------------------------------------------------------------------------------------
@@ -202,10 +203,14 @@ class Compiler:
         if BROKEN in (left.kind, right.kind):
             return BROKEN_TERM
         reach = ranges.arithmetic(node.op, left.range, right.range)
-        if node.op == "-" and syntax.alike(node.left, node.right, self.env.lets):
+        if node.op == "-" and self.alike(node.left, node.right):
             reach = ranges.ZERO
         why = "zero_division" if node.op == "/" else "undefined_input"
         return self.pointwise(node, NUMBER, reach, finite(ARITHMETIC[node.op]), [left, right], why)
+
+    def alike(self, left: syntax.Node, right: syntax.Node) -> bool:
+        """Whether somebody wrote the same thing on both sides."""
+        return self.one_by_one and syntax.alike(left, right, self.env.lets)
 
     def link(self, op: str, left: syntax.Node, right: syntax.Node) -> tuple[Term, Term]:
         """The two sides of one comparison, checked to be comparable."""

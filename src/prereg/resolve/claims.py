@@ -73,7 +73,8 @@ def _prediction(
             f"evidence by {spec.evidence.kind} needs a `resampling` section; "
             "without one write `evidence: point`",
         )
-    claim = compile_claim(spec.claim, (*path, "claim"), environment, notes)
+    one_by_one = name == path[-1]
+    claim = compile_claim(spec.claim, (*path, "claim"), environment, notes, one_by_one=one_by_one)
     support = None
     falsifier = None
     if spec.falsified_if is not None:
@@ -82,7 +83,7 @@ def _prediction(
         if node is not None:
             support = support_condition(node)
             if support is None:
-                falsifier = _claim(node, spec.falsified_if, where, environment, notes)
+                falsifier = _claim(node, spec.falsified_if, where, environment, notes, one_by_one=one_by_one)
             elif not resampled:
                 notes.problem(where, "a condition on `support` needs a `resampling` section")
     if claim is None:
@@ -138,14 +139,18 @@ def resolve_outcomes(
     return tuple(out)
 
 
-def compile_claim(text: str, path: Path, environment: Environment, notes: Notes) -> Claim | None:
+def compile_claim(
+    text: str, path: Path, environment: Environment, notes: Notes, *, one_by_one: bool = True
+) -> Claim | None:
     """A claim from its text; problems are noted."""
     node = notes.parse(path, text)
-    return None if node is None else _claim(node, text, path, environment, notes)
+    return None if node is None else _claim(node, text, path, environment, notes, one_by_one=one_by_one)
 
 
-def _claim(node: Node, text: str, path: Path, environment: Environment, notes: Notes) -> Claim | None:
-    compiler = language.Compiler(environment)
+def _claim(
+    node: Node, text: str, path: Path, environment: Environment, notes: Notes, *, one_by_one: bool
+) -> Claim | None:
+    compiler = language.Compiler(environment, one_by_one=one_by_one)
     claim = ClaimCompiler(compiler, text).claim(node)
     notes.expressions(path, text, compiler.problems)
     for warning in compiler.warnings:
