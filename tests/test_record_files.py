@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from unittest import mock
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 from broken_projects import command
 from prereg.errors import InputError
+from prereg.readers import csv_text, read_records
 from prereg.readers import json_lines as lines
-from prereg.readers import read_records
 
 
 def read(folder, name, text, types=None):
@@ -125,3 +128,30 @@ def test_a_number_beyond_any_double_is_undefined_with_a_reason(tmp_path, recwarn
     reasons = [p["reason"] for p in json.loads(ledger.read_text())["content"]["predictions"]]
     assert reasons[0] == "undefined"
     assert not recwarn.list
+
+
+def told(text):
+    """The cells and lines of a CSV text, or what is said of it."""
+    try:
+        table = csv_text.read_csv("x.csv", text)
+    except InputError as error:
+        return [str(problem) for problem in error.problems]
+    return table.columns, table.lines
+
+
+@settings(max_examples=500)
+@given(
+    st.lists(st.sampled_from(["a", "b", ",", ",", "\n", "\r\n", "\r", '"', " ", "", "\u2028", "\x0b", "é", "\ud800"]), max_size=14)
+    .map("".join)
+    .map(lambda rest: f"m,u{rest}")
+    | st.text(alphabet='ab,\n\r"', min_size=1, max_size=12)
+)  # fmt: skip
+def test_plain_text_is_read_as_by_the_csv_module(text):
+    quick = told(text)
+    with mock.patch.object(csv_text, "_plain", return_value=False):
+        assert told(text) == quick
+
+
+@pytest.mark.parametrize("text", ["\nm,u\na,b\n", "\r\n\r\nm\n", "\n"])
+def test_an_empty_first_line_is_no_header(text):
+    assert told(text) == ["x.csv:1: an empty line; the names of the columns are expected"]

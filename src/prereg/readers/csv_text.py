@@ -51,7 +51,7 @@ def _plain(table: Table, header: list[str], content: str) -> bool:
     False, and nothing done, where the file is not as plain as that: then the csv module reads it.
     """
     width = len(header)
-    if '"' in content or width == 1:
+    if '"' in content or width < 2:
         return False
     text = content.replace("\r\n", "\n").removesuffix("\n")
     signs = text.encode(errors="surrogatepass").translate(None, _NO_SIGNS)

@@ -32,6 +32,8 @@ class Table:
 
 def check_header(name: str, header: list[str]) -> None:
     """Raise InputError where the names of the columns are no names, or too many."""
+    if not header:
+        raise InputError(Problem("an empty line; the names of the columns are expected", Place(name, 1)))
     for sign, spoken in _SEPARATORS.items():
         if len(header) == 1 and sign in header[0]:
             raise InputError(
