@@ -9,6 +9,7 @@ for stored files, and sections: frozen dataclasses that take exactly the keys th
 
 import sys
 import types
+from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING
 from typing import Annotated, Any, ForwardRef, Literal, NotRequired, Union, get_args, get_origin
@@ -33,12 +34,12 @@ DEFAULT = "default"
 """Key in the metadata of a field: what it is where it is not given."""
 
 
-class Constraint:
+class Constraint(ABC):
     """What is asked of a value beyond its type: stands in `Annotated`."""
 
+    @abstractmethod
     def applied(self, schema: Schema) -> Schema:
         """The schema of a value of which this is asked too."""
-        raise NotImplementedError
 
 
 @dataclass(frozen=True)
