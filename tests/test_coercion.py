@@ -13,7 +13,7 @@ from typer.main import get_command
 from prereg.cli.app import COMMANDS, app
 
 LINES = {
-    "check": [["p.yaml"], ["p.yaml", "--power", "--root", "x", "--json"], ["p.yaml", "--root", "\0"], []],
+    "check": [["p.yaml"], ["p.yaml", "--power", "--root", "x", "--json"], ["p.yaml", "--root", "\0"], ["\ud800"], []],
     "lock": [["p.yaml"], ["a b/p.yaml", "-C", ""]],
     "run": [[], ["a", "b"], ["--jobs", "2"], ["--jobs", "0"], ["--jobs", "x"], ["--fail-on", "failed"], ["--fail-on", "no"]],
     "show": [["a"], ["a", "--policy", "p", "--legs"], ["a", "--policy", ""], ["a", "b"]],

@@ -417,3 +417,11 @@ def test_check_says_what_is_locked(study):
     assert "ready to amend" in said.out
     said = command("check", str(study.root / "small.yaml"), "-C", str(study.root), "--json")
     assert json.loads(said.out)["registered"]["same"] is False
+
+
+def test_problems_at_one_place_have_one_order(tmp_path):
+    (tmp_path / "p.yaml").write_text("prereg: 1\nx: 1\ndata: {engines: {a: {b: {}}}}\n", encoding="utf-8")
+    line = [sys.executable, "-m", "prereg", "check", "p.yaml"]
+    said = {subprocess.run(line, cwd=tmp_path, capture_output=True, check=False).stderr for _ in range(5)}
+    assert len(said) == 1
+    assert said.pop().count(b"is missing in") > 3

@@ -17,7 +17,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from prereg.dataclass import fields
-from prereg.protocol import Protocol, validated
+from prereg.errors import Place
+from prereg.protocol import Protocol, Variant, validated
+from prereg.stored import from_stored, to_stored
 from prereg.validation import Before, Bounds, Length, Printed, Section, Text, plain, schema_of, validator
 
 ROOT = Path(__file__).parent.parent
@@ -150,6 +152,12 @@ def test_damaged_protocols_against_pydantic(data):
     for _ in range(data.draw(st.integers(1, 3))):
         tree = damaged(data, tree)
     assert said(validator(Protocol).validate_json, tree) == said(model(Protocol).model_validate_json, tree)
+
+
+def test_a_variant_that_was_registered_may_override_nothing():
+    tree = {**examples()[0], "variants": {"v": {"where": None}}}
+    stored = to_stored(validated(tree))
+    assert from_stored(stored, Place("x")).variants["v"] == Variant()
 
 
 def test_what_has_no_schema_is_told():

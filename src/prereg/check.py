@@ -73,7 +73,7 @@ def read(project: Project, path: Path) -> tuple[str, Document, Protocol, tuple[t
         protocol = read_protocol(document)
     except InputError as error:
         more = _of_the_rest(project, path, document)
-        raise InputError(*sorted({*error.problems, *more}, key=file_order)) from None
+        raise InputError(*sorted(dict.fromkeys([*error.problems, *more]), key=file_order)) from None
     return name, document, protocol, tuple(sources(project, path, protocol, document.place))
 
 

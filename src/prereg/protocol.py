@@ -336,10 +336,6 @@ class Variant(Section):
     metrics: dict[Word, dict[str, Any]] = field(default_factory=dict)
     let: dict[Word, Expression] = field(default_factory=dict)
 
-    def __post_init__(self) -> None:
-        if not any((self.where, self.exclude, self.samples, self.metrics, self.let)):
-            raise ValueError("a variant overrides `where`, `exclude`, `samples`, a metric or a `let`")
-
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeRule(Section):
@@ -425,13 +421,14 @@ def read_protocol(document: "Document") -> Protocol:
         )
     if "prereg" in document.tree and document.tree["prereg"] != FORMAT:
         raise InputError(_wrong_format(document))
-    problems = list(_stored_evidence(document))
+    problems = [*_stored_evidence(document), *_empty_variants(document)]
     try:
         protocol = validated(document.tree)
     except ValidationError as error:
         problems.extend(shape_problems(Protocol, error, document.tree, document.place))
     if problems:
-        raise InputError(*sorted(dict.fromkeys(problems), key=file_order))
+        # a validator tells what it finds in no fixed order
+        raise InputError(*sorted(dict.fromkeys(problems), key=lambda p: (file_order(p), p.message)))
     return protocol
 
 
@@ -470,6 +467,15 @@ def _stored_evidence(document: "Document") -> "Iterator[Problem]":
         if isinstance(evidence, dict) and "kind" in evidence:
             path = ("predictions", name, "evidence", "kind")
             yield Problem(f"unknown key `kind`; evidence is {EVIDENCE_WORDS}", document.place(path, key=True))
+
+
+def _empty_variants(document: "Document") -> "Iterator[Problem]":
+    """Variants that override nothing: refused where one is written, not where one was registered."""
+    variants = document.tree.get("variants") if isinstance(document.tree, dict) else None
+    for name, spec in variants.items() if isinstance(variants, dict) else ():
+        if isinstance(spec, dict) and all(value is None or value == {} for value in spec.values()):
+            said = "a variant overrides `where`, `exclude`, `samples`, a metric or a `let`"
+            yield Problem(f"variants.{name}: {said}", document.place(("variants", name)))
 
 
 def _wrong_format(document: "Document") -> Problem:

@@ -137,9 +137,9 @@ def from_stored(tree: Mapping[str, Any], place: Place) -> Protocol:
         def at(_path: Steps, **_: object) -> Place:
             return place
 
-        found = list(shape_problems(Protocol, error, given, at))
+        found = {problem.message for problem in shape_problems(Protocol, error, given, at)}
         raise IntegrityError(
-            *[Problem(f"the registered protocol is malformed: {p.message}", place) for p in found]
+            *[Problem(f"the registered protocol is malformed: {said}", place) for said in sorted(found)]
         ) from None
     except (KeyError, TypeError, AttributeError) as error:
         raise IntegrityError(Problem(f"the registered protocol is malformed: {error!r}", place)) from None

@@ -8,6 +8,7 @@ complaint, stays with Typer. A version of Typer that does not ask is not disturb
 from __future__ import annotations
 
 import math
+import os
 import re
 from pathlib import Path
 from typing import Any
@@ -34,7 +35,7 @@ class _Quick:
             return () if several else None
         if not several and isinstance(kind, type) and isinstance(value, kind):
             return value
-        if isinstance(value, str) and kind is Path and "\0" not in value:
+        if isinstance(value, str) and kind is Path and _may_be_a_file(value):
             return Path(value)
         if isinstance(value, list | tuple) and kind == list[str] and all(type(one) is str for one in value):
             return list(value)
@@ -42,6 +43,13 @@ class _Quick:
             return _number(value, kind, param, ctx)
         param._runtime_param = None  # noqa: SLF001 - see the module
         return param.get_runtime_param().coerce(value, param=param, ctx=ctx)
+
+
+def _may_be_a_file(name: str) -> bool:
+    try:
+        return b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        return False
 
 
 def _number(text: str, kind: type[int | float], param: Any, ctx: Any) -> float:
