@@ -1246,3 +1246,12 @@ def test_random_damage_is_told_in_lines(what: str) -> None:
 def test_much_random_damage_is_told_in_lines(what: str) -> None:
     body, inputs = FUZZERS[what]
     settings(max_examples=4000, deadline=None, database=None)(given(inputs)(body))()
+
+
+def test_lets_that_double_each_other_are_bounded(tmp_path: Path) -> None:
+    lets = "".join(f"  d{i}: d{i - 1} + d{i - 1}\n" for i in range(1, 16))
+    text, _ = edited(PROTOCOL, [Edit("let:\n", f"let:\n  d0: gap[a]\n{lets}")])
+    write(tmp_path, text)
+    found = check(tmp_path)
+    assert found.code == 2
+    assert "written out, this holds more than 2000 names of `let`" in found.lines[0]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 from pathlib import Path
@@ -12,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
 
+from damage import damaged
 from prereg.documents import SHAPES
 from prereg.validation import Constraint, validator
 
@@ -50,26 +50,6 @@ def said(check, tree):
     return []
 
 
-def damaged(data, tree):
-    """A copy of a tree with something in it replaced, taken away or added."""
-    tree = copy.deepcopy(tree)
-    here, holder, key = tree, None, None
-    while isinstance(here, dict | list) and here and (holder is None or data.draw(st.integers(0, 4))):
-        holder = here
-        key = data.draw(st.sampled_from(sorted(here) if isinstance(here, dict) else range(len(here))))
-        here = here[key]
-    if holder is None:
-        return data.draw(ODD)
-    match data.draw(st.sampled_from(["replace", "remove", "add"])):
-        case "remove":
-            del holder[key]
-        case "add" if isinstance(holder, dict):
-            holder["further"] = data.draw(ODD)
-        case _:
-            holder[key] = data.draw(ODD)
-    return tree
-
-
 @pytest.mark.parametrize("kind", STORED)
 def test_committed_files_are_accepted(kind):
     assert examples(kind)
@@ -87,7 +67,7 @@ def test_damaged_files_against_pydantic(kind, data):
     reference, ours = both(kind, part)
     tree = stored[part]
     for _ in range(data.draw(st.integers(1, 3))):
-        tree = damaged(data, tree)
+        tree = damaged(data, tree, ODD)
     assert said(ours, tree) == said(reference, tree)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import functools
 import json
 from dataclasses import MISSING
@@ -16,6 +15,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from damage import damaged
 from prereg.dataclass import fields
 from prereg.errors import Place
 from prereg.protocol import Protocol, Variant, validated
@@ -118,26 +118,6 @@ def examples():
     return [yaml.safe_load(path.read_text(encoding="utf-8")) for path in PROTOCOLS]
 
 
-def damaged(data, tree):
-    """A copy of a tree with something in it replaced, taken away, renamed or added."""
-    tree = copy.deepcopy(tree)
-    here, holder, key = tree, None, None
-    while isinstance(here, dict | list) and here and (holder is None or data.draw(st.integers(0, 3))):
-        holder = here
-        key = data.draw(st.sampled_from(list(here) if isinstance(here, dict) else range(len(here))))
-        here = here[key]
-    match data.draw(st.sampled_from(["replace", "remove", "rename", "add"])):
-        case "remove":
-            del holder[key]
-        case "rename" if isinstance(holder, dict):
-            holder[data.draw(st.sampled_from(["", "x y", "x" * 101, "Z"]))] = holder.pop(key)
-        case "add" if isinstance(holder, dict):
-            holder["further"] = data.draw(ODD)
-        case _:
-            holder[key] = data.draw(ODD)
-    return tree
-
-
 @pytest.mark.parametrize("path", PROTOCOLS, ids=lambda p: p.stem)
 def test_protocols_are_read_as_by_pydantic(path):
     tree = yaml.safe_load(path.read_text(encoding="utf-8"))
@@ -150,7 +130,7 @@ def test_protocols_are_read_as_by_pydantic(path):
 def test_damaged_protocols_against_pydantic(data):
     tree = data.draw(st.sampled_from(examples()))
     for _ in range(data.draw(st.integers(1, 3))):
-        tree = damaged(data, tree)
+        tree = damaged(data, tree, ODD, ["", "x y", "x" * 101, "Z"])
     assert said(validator(Protocol).validate_json, tree) == said(model(Protocol).model_validate_json, tree)
 
 

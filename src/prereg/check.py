@@ -331,7 +331,7 @@ def _any_empty(columns: Iterable[str], panel: Panel) -> np.ndarray:
 
 
 def _uncertifiable(plan: Plan, places: Places) -> list[Problem]:
-    """A warning for every rule that asks for more rows than an arm has: it never certifies anything there."""
+    """A warning for every rule that asks for more rows than an arm has: it never deploys anything there."""
     chosen = plan.thresholds
     if chosen is None:
         return []
@@ -345,7 +345,7 @@ def _uncertifiable(plan: Plan, places: Places) -> list[Problem]:
             arms = "no arm has" if lacking == len(rows) else f"{lacking} of {len(rows)} arms lack"
             said = (
                 f"warning: `{rule.rule}` at budget {rule.budget} looks at nothing below {rule.floor} rows; "
-                f"{arms} so many in the calibration part: nothing is certified there, whatever they say"
+                f"{arms} so many in the calibration part: nothing is deployed there, whatever they say"
             )
             out.append(Problem(said, places(("policies", "threshold", "budget"))))
     return out

@@ -256,7 +256,7 @@ def lock(project: Project, checked: Checked) -> Locked:
     known = registration.of_id(project, name) if project.listed(folder) else []
     if known:
         before = registration.current(project, name)
-        if digest != before.digest and list(changes(_bare(before.content), content)):
+        if not _same(before, content, digest):
             raise _moved(before, content, checked.name)
         return Locked(before, folder / f"{before.short}.json", new=False)
     return write(project, checked, content)
@@ -274,7 +274,7 @@ def standing(project: Project, checked: Checked) -> tuple[Registration, bool] | 
         content, digest = prepare(checked)
     except PreregError:
         return None
-    return before, digest == before.digest or not list(changes(_bare(before.content), content))
+    return before, _same(before, content, digest)
 
 
 def write(project: Project, checked: Checked, content: dict[str, Any]) -> Locked:
@@ -292,6 +292,11 @@ def write(project: Project, checked: Checked, content: dict[str, Any]) -> Locked
     except FileExistsError:
         new = False
     return Locked(registration.read(path, project.name_of(path)), path, new=new)
+
+
+def _same(before: Registration, content: dict[str, Any], digest: str) -> bool:
+    """Whether a content says what is registered."""
+    return digest == before.digest or not list(changes(_bare(before.content), content))
 
 
 def _bare(content: dict[str, Any]) -> dict[str, Any]:

@@ -62,6 +62,7 @@ class Compiler:
     problems: list[ExpressionError] = field(default_factory=list)
     warnings: list[ExpressionError] = field(default_factory=list)
     open_lets: tuple[str, ...] = ()  # the lets whose definition is being read, to tell a circle
+    written_out: int = 0  # how many lets were replaced by what they stand for
     one_by_one: bool = True  # written as it stands, not by `each`, which may pair a thing with itself
     reducing: int = 0  # how many reductions stand around the piece: inside one, a bare metric is a vector
 

@@ -39,8 +39,12 @@ if TYPE_CHECKING:
     from prereg.expression.policies import Compiler
 
 
-class _CircularError(ExpressionError):
-    """A name that is defined by itself: told wherever it is met, as no one definition is at fault."""
+MOST_WRITTEN_OUT = 2_000
+"""How many names of `let` an expression may come to, with each one replaced by what it stands for."""
+
+
+class _TogetherError(ExpressionError):
+    """What names of `let` come to together: told wherever it is met, as no one definition is at fault."""
 
 
 def named(compiler: Compiler, node: syntax.Node, name: str) -> Term:
@@ -54,20 +58,25 @@ def named(compiler: Compiler, node: syntax.Node, name: str) -> Term:
         if name in compiler.open_lets:
             path = " -> ".join((*compiler.open_lets[compiler.open_lets.index(name) :], name))
             compiler.problems.append(
-                _CircularError(f"`{name}` is defined by itself: {path}", node.start, node.end)
+                _TogetherError(f"`{name}` is defined by itself: {path}", node.start, node.end)
             )
+            return BROKEN_TERM
+        compiler.written_out += 1
+        if compiler.written_out > MOST_WRITTEN_OUT:
+            message = f"written out, this holds more than {MOST_WRITTEN_OUT} names of `let`"
+            compiler.problems.append(_TogetherError(message, node.start, node.end))
             return BROKEN_TERM
         before, compiler.open_lets = compiler.open_lets, (*compiler.open_lets, name)
         outer = compiler.problems, compiler.warnings
         compiler.problems, compiler.warnings = [], []
         try:
             term = compiler.term(env.lets[name])
-            circular = [x for x in compiler.problems if isinstance(x, _CircularError)]
+            together = [x for x in compiler.problems if isinstance(x, _TogetherError)]
         finally:
             compiler.open_lets = before
             compiler.problems, compiler.warnings = outer
-        if circular:  # all other problems are told where the name is defined
-            compiler.problems.append(_CircularError(circular[0].message, node.start, node.end))
+        if together:  # all other problems are told where the name is defined
+            compiler.problems.append(_TogetherError(together[0].message, node.start, node.end))
         return term
     if name in env.factors:
         return _factor(compiler, name)
