@@ -280,8 +280,9 @@ def test_a_tie_of_argmin_is_undefined():
         {"m": Values(("run",), {("a",): [1.0, 1.0, NAN], ("b",): [1.0 + 4e-13, 2.0, NAN]})},
         {"run": ("a", "b")},
     )
-    assert [w.value('argmin(m) == "a"', row) for row in range(3)] == [None, 1.0, None]
-    assert w.reason('argmin(m) == "a"') == ["tie"]
+    # computed in place it is settled like a metric, so 1 and 1 + 4e-13 are one number
+    assert [w.value('argmin(m + 0) == "a"', row) for row in range(3)] == [None, 1.0, None]
+    assert w.reason('argmin(m + 0) == "a"') == ["tie"]
 
 
 # -- reductions --------------------------------------------------------------------------------------------
@@ -335,6 +336,15 @@ def test_reasons_by_hand():
     assert w.reason("sd(ece[run in [svc]])") == ["too_few_pairs"]
     assert w.reason("spearman(wins, wins * 0)") == ["constant"]
     assert w.reason("ln(wins[svc] - 10)") == ["undefined_input"]
+
+
+@pytest.mark.parametrize("own", ["spearman(wins, wins * 0)", "sd(ece[run in [svc]])", '1 / wins["knn-30"]'])
+def test_an_undefined_input_is_the_reason_on_either_side_by_definition(own):
+    w = world()
+    assert w.reason(f"precision[never] + {own}") == ["vacuous"]
+    assert w.reason(f"{own} + precision[never]") == ["vacuous"]
+    assert w.reason(f"maximum({own}, 1, precision[never])") == ["vacuous"]
+    assert w.reason(own) != ["vacuous"]
 
 
 def test_over_keeps_the_other_factors_and_says_which_it_has():

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from prereg.decimals import rounded
 from prereg.expression import ranges
 from prereg.expression.ranges import ANY, COUNT, INF, UNIT, Range, outcomes
-from prereg.values import rounded
 
 ENDS = st.sampled_from([-INF, -2.0, -1.0, -0.5, 0.0, 0.25, 0.5, 1.0, 2.0, 3.0, INF])
 

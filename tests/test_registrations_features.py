@@ -141,6 +141,36 @@ def test_a_tied_vote_is_missing_and_leaves_the_metric_undefined(tmp_path):
     assert found.rows("all_votes")[0]["reason"] == "missing"
 
 
+@pytest.mark.parametrize(("types", "reason"), [("", ""), ("types: {s: number}, ", "missing")])
+def test_zeros_and_ones_are_truth_values_unless_declared_numbers_by_hand(tmp_path, types, reason):
+    rows = [{"run": "p", "item": "i", "k": k, "s": k} for k in (0, 1)]
+    rows += [{"run": "q", "item": "i", "k": k, "s": 1} for k in (0, 1)]
+    protocol = HEAD.replace("unit: item", f"unit: item, {types}sample: k, samples: any_true") + (
+        "metrics: {high: {mean: s}}\npredictions: {p: {claim: 'high[q] > 0.5', evidence: point}}\n"
+    )
+    found = judged(tmp_path, protocol, rows)
+    assert [row["reason"] for row in found.rows("high")] == [reason, ""]
+    assert found.value("high", run="q") == 1
+    if not reason:
+        assert found.value("high", run="p") == 1  # 0 or 1
+
+
+def test_means_of_answers_are_the_decimals_they_are_by_hand(tmp_path):
+    # one after the other 0.7, 0.1 and 0.1 add up to 0.8999999999999999; the long ones cancel to 0.1
+    answers = {"i": ("0.7", "0.1", "0.1"), "j": ("1234567.1234567891", "-1234567.1234567891", "0.9")}
+    rows = [
+        {"run": "p", "item": i, "k": k, "s": s, "answered": True}
+        for i, three in answers.items()
+        for k, s in enumerate(three)
+    ]
+    protocol = HEAD.replace("unit: item", "unit: item, sample: k, samples: mean") + (
+        "policies: {gate: {score: s, at_least: [0.3]}}\n"
+        "metrics: {kept: {sum: answered}, exact: {count: s == 0.3}}\n"
+        "predictions: {p: {claim: 'kept[p, 0.3] == 2 and exact[p] == 2', evidence: point}}\n"
+    )
+    assert judged(tmp_path, protocol, rows).verdicts == {"p": "held"}
+
+
 def test_a_gate_withdraws_the_reduced_answer(tmp_path):
     # scores 0.2, 0.4, 0.9: their mean is 0.5; one of the three samples alone would pass 0.6
     rows = [

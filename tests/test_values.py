@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from prereg import values
+from prereg.decimals import rounded
 from prereg.values import (
     SCALAR,
     AlignmentError,
@@ -20,7 +21,6 @@ from prereg.values import (
     decimal_text,
     meet,
     positions,
-    rounded,
     take,
 )
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import dataclass, field, replace
+from prereg.decimals import rounded, settled
 from prereg.expression.claims import Claim, LegValues
 from prereg.expression.terms import Facts, Result
 from prereg.parallel import map_blocks
 from prereg.ranks import Ranked
-from prereg.values import CODE, rounded
+from prereg.values import CODE, INHERITED
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,18 +27,6 @@ if TYPE_CHECKING:
 
 _BLOCK_CELLS = 2_000_000
 _MOST_ROWS = 512
-_FROM_INPUTS = tuple(
-    CODE[r]
-    for r in (
-        "missing",
-        "vacuous",
-        "single_class",
-        "empty_category",
-        "not_deployed",
-        "no_partner",
-        "excluded",
-    )
-)
 
 
 @dataclass(frozen=True, eq=False)
@@ -156,10 +145,10 @@ class Block:
         if term is None:
             raise AssertionError(metric.name)
         result = term.evaluate(self)
-        result = Result(rounded(result.data), result.facts)
+        result = Result(settled(result.data), result.facts)
         if result.facts is not None:
             reasons = result.facts.reasons
-            inherited = np.isin(reasons, _FROM_INPUTS)
+            inherited = np.isin(reasons, INHERITED)
             reasons = np.where(inherited, CODE["undefined_input"], reasons).astype(np.int8)
             result = Result(result.data, replace(result.facts, reasons=reasons))
             self.details[metric.name, degenerate] = Detail(result.data[0], reasons)
@@ -269,7 +258,7 @@ def estimate(
                 found += _legs(prediction.falsifier, block)
         for report in plan.reports:
             result = report.term.evaluate(block)
-            found.append(LegValues(rounded(result.data), facts=result.facts))
+            found.append(LegValues(settled(result.data), facts=result.facts))
         if block.first:
             for name, metric in plan.metrics.items():
                 block.metric(name, None)

@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from prereg.decimals import PLACES, carried
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -38,8 +40,9 @@ def exact(number: Number) -> Fraction:
 def percentile_interval(d: Floats, level: Number) -> tuple[float, float]:
     """Percentile interval of resampled differences (Efron & Tibshirani 1993, ch. 13).
 
-    `d` has shape (R,); NaN is undefined and left out. The ends are the type-7 quantiles at (1 - level) / 2
-    and (1 + level) / 2; of a constant the interval is [x, x]. (NaN, NaN) when no value is defined.
+    `d` has shape (R,), at 12 decimals; NaN is undefined and left out. The ends are the type-7 quantiles at
+    (1 - level) / 2 and (1 + level) / 2, and 0 where they are that at 12 decimals; of a constant the interval
+    is [x, x]. (NaN, NaN) when no value is defined.
     """
     share = exact(level)
     _require_open(share, "level")
@@ -224,12 +227,16 @@ def _between(below: Floats, above: Floats, weight: float) -> Floats:
         return below
     with np.errstate(invalid="ignore"):
         inside = below + weight * (above - below)
+        # Decimals with a quantile of 0 have it at 0, whatever doubles leave of a step over 0.
+        inside = np.where((below < 0) & (above > 0), carried(inside, below, above), inside)
     return np.where((below == above) | np.isneginf(below), below, np.minimum(inside, above))
 
 
 def _interpolated(ordered: Floats, q: Fraction) -> float:
     below, above, weight = _position(len(ordered), q)
-    return float(_between(ordered[below : below + 1], ordered[above : above + 1], weight)[0])
+    between = float(_between(ordered[below : below + 1], ordered[above : above + 1], weight)[0])
+    # d is at 12 decimals: an end that is 0 there decides nothing, whichever side doubles leave it on.
+    return between if round(between, PLACES) else 0.0
 
 
 def _is_near(value: float, limit: Fraction) -> bool:

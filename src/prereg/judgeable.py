@@ -35,8 +35,8 @@ def _exact(prediction: PredictionPlan, prepared: Prepared, places: Places) -> li
     alike = ", and one answer a cluster, which counts as one unit" if drawn and drawn.cluster else ""
     return [
         Problem(
-            f"`{leg.text}`: exact evidence needs one rate against a number, or two rates over "
-            f"the same units, with one row a unit (repeated answers: `samples: majority`){alike}",
+            f"`{leg.text}`: exact evidence needs one rate against a number, with rows of a unit that agree "
+            f"(repeated answers: `samples: majority`), or two rates over the same units{alike}",
             places((*prediction.path, key)),
         )
         for key, claim in prediction.claims()

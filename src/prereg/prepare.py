@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import dataclass, field
+from prereg.decimals import plain_places
 from prereg.expression.cells import TEXT, TRUTH, Cells
 from prereg.kernels.categories import Categories
 from prereg.metrics import Kernel, Rows
@@ -45,16 +46,6 @@ class Piece:
 
 
 Name = tuple[str, str | None]
-
-
-def _decimals(x: np.ndarray) -> int:
-    """The least number of decimals (0..9) that writes every value; -1 where more are needed."""
-    for k in range(10):
-        scale = 10.0**k
-        with np.errstate(over="ignore", invalid="ignore"):
-            if (np.round(x * scale) / scale == x).all():
-                return k
-    return -1
 
 
 @dataclass
@@ -147,7 +138,7 @@ def _piece(
                 missing = missing | (inside & gone)
         arguments[name] = values
         if parameter.kind == "number":
-            decimals[name] = _decimals(values[np.isfinite(values)])
+            decimals[name] = plain_places(values[np.isfinite(values)])
     if metric.by_policy and panel.degenerate is None:
         size = len(plan.settings)
         inside = np.broadcast_to(inside, (size, *inside.shape[1:]))

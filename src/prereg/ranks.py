@@ -13,6 +13,8 @@ from typing import Any, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from prereg.decimals import as_whole, divided
+
 Floats: TypeAlias = npt.NDArray[np.float64]
 Integers: TypeAlias = npt.NDArray[np.int64]
 Booleans: TypeAlias = npt.NDArray[np.bool_]
@@ -136,7 +138,25 @@ def slope(y: Floats | Ranked, x: Floats | Ranked) -> Floats:
     says nothing about a trend.
     """
     y, x, mask = _paired(y, x)
-    return np.array([_ratio(xy, xx) if yy else math.nan for xy, xx, yy in _moments(x.values, y.values, mask)])
+    moments = _moments(x.values, y.values, mask)
+    return np.array([divided(xy, xx) if yy else math.nan for xy, xx, yy in moments])
+
+
+def deviation(x: Floats) -> Floats:
+    """Return the standard deviation of each row (R, P), with n - 1; NaN below two values or beyond a double.
+
+    Values as in `pearson`; the squares are exact, so that equal values have none.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    mask = ~np.isnan(x)
+    pairs = np.count_nonzero(mask, axis=1)
+    usable = (pairs > 1) & ~np.isinf(x).any(axis=1)
+    result = np.full(len(x), np.nan)
+    squares = [xx for xx, *_ in _moments(x, x, mask, 2)]
+    for row in np.flatnonzero(usable).tolist():
+        n = int(pairs[row])
+        result[row] = _root(squares[row], n * (n - 1) * 10**24)
+    return result
 
 
 def _require_matrix(x: Floats, mask: Booleans) -> None:
@@ -297,13 +317,13 @@ def _inversions(order: Integers) -> Integers:
     return count
 
 
-def _moments(x: Floats, y: Floats, mask: Booleans) -> list[tuple[int, int, int]]:
+def _moments(x: Floats, y: Floats, mask: Booleans, least: int = 3) -> list[tuple[int, int, int]]:
     """Per row n * sum(xy) - sum(x) * sum(y), and the same of xx and yy, in whole numbers of 1e-24.
 
-    (0, 0, 0) for a row without a result: fewer than three pairs, or an infinite value.
+    (0, 0, 0) for a row without a result: fewer than `least` pairs, or an infinite value.
     """
     n = np.count_nonzero(mask, axis=1)
-    usable = (n >= 3) & ~(mask & (np.isinf(x) | np.isinf(y))).any(axis=1)
+    usable = (n >= least) & ~(mask & (np.isinf(x) | np.isinf(y))).any(axis=1)
     kept = mask & usable[:, None]
     x, y = np.where(kept, x, 0.0), np.where(kept, y, 0.0)
     narrow = max(_peak(x), _peak(y)) < _LARGE and x.shape[1] < 2**18
@@ -367,9 +387,9 @@ def _wide_sums(x: Floats, y: Floats) -> tuple[list[int], ...]:
 def _whole(row: Floats) -> list[int]:
     large = np.abs(row) >= _LARGE
     keys: list[int] = _scaled(np.where(large, 0.0, row)).tolist()
-    for i in np.flatnonzero(large).tolist():
-        fraction, whole = math.modf(float(row[i]))
-        keys[i] = int(whole) * 10**12 + round(fraction * _SCALE)
+    positions = np.flatnonzero(large)
+    for i, whole in zip(positions.tolist(), as_whole(row[positions].tolist()), strict=True):
+        keys[i] = whole
     return keys
 
 
@@ -380,10 +400,7 @@ def _signed_root(numerator: int, denominator: int) -> float:
     return -root if numerator < 0 else root
 
 
-def _ratio(numerator: int, denominator: int) -> float:
-    if not denominator:
-        return math.nan
-    try:
-        return numerator / denominator
-    except OverflowError:
-        return -math.inf if numerator < 0 else math.inf
+def _root(numerator: int, denominator: int) -> float:
+    """The square root of a quotient, also where that is beyond a double and its root is not."""
+    shift = max(0, (numerator.bit_length() - denominator.bit_length() - 1000) // 2 + 1)
+    return math.ldexp(math.sqrt(numerator / (denominator << (2 * shift))), shift)

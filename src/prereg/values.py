@@ -34,6 +34,20 @@ REASONS = (
     "no_partner",
 )
 CODE = {reason: np.int8(i) for i, reason in enumerate(REASONS)}
+INHERITED = tuple(
+    CODE[reason]
+    for reason in (
+        "missing",
+        "vacuous",
+        "single_class",
+        "empty_category",
+        "undefined_input",
+        "not_deployed",
+        "no_partner",
+        "excluded",
+    )
+)
+"""Reasons that say of a value computed from others no more than that one of these is undefined."""
 
 
 def decimal_text(value: Decimal) -> str:
@@ -55,23 +69,6 @@ def as_decimal(text: str) -> Decimal | None:
 def factor_text(value: str | Decimal) -> str:
     """A factor value as it is stored, shown and compared."""
     return decimal_text(value) if isinstance(value, Decimal) else value
-
-
-# From here on neighbouring doubles are further apart than 1e-12: there is nothing left to round, and x * 1e12
-# would no longer be exact.
-_UNROUNDED = 8192.0
-
-
-def rounded(x: np.ndarray) -> np.ndarray:
-    """Rounded to 12 decimals, an even last digit on ties; minus zero becomes zero, 8192 and more stay.
-
-    What is beyond any double is undefined.
-    """
-    large = np.abs(x) >= _UNROUNDED
-    if large.any():
-        kept = np.where(np.isinf(x), np.nan, x)
-        return np.where(large, kept, np.round(np.where(large, 0.0, x), 12)) + 0.0
-    return np.round(x, 12) + 0.0
 
 
 @dataclass(frozen=True)

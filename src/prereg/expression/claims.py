@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import dataclass, field, replace
+from prereg.decimals import difference
 from prereg.errors import quoted
 from prereg.expression import ranges, syntax
 from prereg.expression.operators import TURNED
@@ -29,7 +30,7 @@ from prereg.expression.terms import (
     merge_facts,
     spread,
 )
-from prereg.values import SCALAR, AlignmentError, Axes, meet, positions, rounded
+from prereg.values import SCALAR, AlignmentError, Axes, meet, positions
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -303,9 +304,9 @@ class ClaimCompiler:
             return replace(leg, left=_rate(gap[0], leg.axes), right=_rate(gap[1], leg.axes))
         if x.constant == 0 and (gap := self._gap(right)) is not None:  # 0 - (a - b) is b - a
             return replace(leg, left=_rate(gap[1], leg.axes), right=_rate(gap[0], leg.axes))
-        for difference, bar, flipped in ((left, y.constant, False), (right, x.constant, True)):
-            if bar is not None and (gap := self._gap(difference)) is not None:
-                a, b = (_rate(side, leg.axes) for side in gap)
+        for side, bar, flipped in ((left, y.constant, False), (right, x.constant, True)):
+            if bar is not None and (gap := self._gap(side)) is not None:
+                a, b = (_rate(metric, leg.axes) for metric in gap)
                 if a is not None and b is not None:
                     return replace(leg, gap=(a, b), constant=bar, flipped=flipped)
         if x.metric is not None and y.metric is not None:
@@ -420,7 +421,7 @@ def _difference(
 ) -> Callable[[Frame], LegValues]:
     def evaluate(frame: Frame) -> LegValues:
         x, y = left(frame), right(frame)
-        d = rounded(x.data - y.data)
+        d = difference(x.data, y.data)
         if not frame.first or x.facts is None or y.facts is None:
             return LegValues(d)
         shape = (d.shape[1],)

@@ -7,16 +7,17 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import replace
+from prereg.decimals import settled
 from prereg.expression.operators import COMPARISONS
 from prereg.expression.reductions import paired_reason
-from prereg.expression.terms import Facts, Frame, Result, merge_facts, no_facts
+from prereg.expression.terms import NUMBER, Facts, Frame, Result, merge_facts, no_facts
 from prereg.values import CODE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from prereg.expression.reductions import Vector
-    from prereg.expression.terms import LeftOut
+    from prereg.expression.terms import LeftOut, Term
     from prereg.values import Axes
 
 
@@ -81,6 +82,18 @@ def applied(
         return Result(data, facts)
 
     return evaluate
+
+
+def as_value(term: Term, evaluate: Callable[[Frame], Result]) -> Callable[[Frame], Result]:
+    """What is computed in place, settled as if it were a metric of its own; others are already."""
+    if term.metric is not None or term.floating or term.kind != NUMBER:
+        return evaluate
+
+    def value(frame: Frame) -> Result:
+        result = evaluate(frame)
+        return Result(settled(result.data), result.facts)
+
+    return value
 
 
 def definedness(inner: Callable[[Frame], Result], *, wanted: bool) -> Callable[[Frame], Result]:

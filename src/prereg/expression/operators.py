@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prereg.decimals import carried
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -25,8 +27,8 @@ NEGATED = {"<": ">=", "<=": ">", ">": "<=", ">=": "<"}
 """`not a op b` is `a NEGATED[op] b`, for the signs of an order."""
 
 ARITHMETIC: dict[str, Callable[[np.ndarray, np.ndarray], np.ndarray]] = {
-    "+": np.add,
-    "-": np.subtract,
+    "+": lambda x, y: carried(x + y, x, y),
+    "-": lambda x, y: carried(x - y, x, y),
     "*": np.multiply,
     "/": np.divide,
     "**": np.power,

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import dataclass, field, replace
+from prereg.decimals import difference
 from prereg.errors import quoted, suggestion
 from prereg.expression import ranges, syntax
 from prereg.expression.evaluation import applied, coded, comparison, finite
@@ -39,7 +40,6 @@ from prereg.values import (
     kleene_and,
     kleene_or,
     meet,
-    rounded,
 )
 
 if TYPE_CHECKING:
@@ -249,7 +249,7 @@ class Compiler:
         if x.kind == LABEL:
             return self._same_label(node, op, x, y)
         function = comparison(op)
-        return self.pointwise(node, TRUTH, ranges.UNIT, lambda a, b: function(rounded(a - b)), [x, y])
+        return self.pointwise(node, TRUTH, ranges.UNIT, lambda a, b: function(difference(a, b)), [x, y])
 
     def _same_label(self, node: syntax.Node, op: str, x: Term, y: Term) -> Term:
         codes = {label: float(i) for i, label in enumerate(dict.fromkeys((*x.labels, *y.labels)))}

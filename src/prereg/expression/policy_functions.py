@@ -10,7 +10,7 @@ import numpy as np
 from prereg.dataclass import replace
 from prereg.errors import quoted, suggestion
 from prereg.expression import ranges
-from prereg.expression.evaluation import definedness, finite, labelled, pair_groups, reduce_groups
+from prereg.expression.evaluation import as_value, definedness, finite, labelled, pair_groups, reduce_groups
 from prereg.expression.operators import ELEMENTARY
 from prereg.expression.reductions import PAIRED, REDUCTIONS, quantile
 from prereg.expression.terms import BROKEN, BROKEN_TERM, LABEL, NUMBER, TRUTH, Term, guards, spread
@@ -122,14 +122,15 @@ def _reduce(compiler: Compiler, node: syntax.Call) -> Term:
         met = compiler.meet(node, terms)
         if met is None:
             return BROKEN_TERM
-        axes, parts = met
+        axes = met[0]
+        parts = [as_value(term, part) for term, part in zip(terms, met[1], strict=True)]
     else:
         takes = REDUCTIONS[name].takes if name in REDUCTIONS else "number"
         read = compiler.as_truth if takes == "truth" else compiler.as_number
         inner = read(node.arguments[0])
         if inner.kind == BROKEN:
             return inner
-        terms, axes, parts = [inner], inner.axes, [inner.evaluate]
+        terms, axes, parts = [inner], inner.axes, [as_value(inner, inner.evaluate)]
     if axes.scalar and len(axes):
         return compiler.fail(f"`{name}` reduces a vector over policies; this is one value already", node)
     grouping = grouped(compiler, node, axes)

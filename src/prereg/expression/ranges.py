@@ -8,7 +8,10 @@ from __future__ import annotations
 
 import math
 
+import numpy as np
+
 from prereg.dataclass import dataclass
+from prereg.decimals import difference
 
 INF = math.inf
 
@@ -130,7 +133,7 @@ def _exp(value: float) -> float:
 
 def outcomes(op: str, left: Range, right: Range) -> tuple[bool, bool]:
     """(can be true, can be false) of `left op right`."""
-    # What is compared with 0 is the difference, rounded to 12 decimals.
+    # What is compared with 0 is the difference, rounded.
     low, high = _gap(left.low, right.high, -INF), _gap(left.high, right.low, INF)
     if op == ">":
         return high > 0, low <= 0
@@ -148,4 +151,4 @@ def _gap(a: float, b: float, otherwise: float) -> float:
     gap = a - b
     if math.isnan(gap):
         return otherwise
-    return gap if abs(gap) >= 1 else round(gap, 12)
+    return gap if math.isinf(gap) else float(difference(np.array([a]), np.array([b]))[0])

@@ -1,50 +1,45 @@
 """Functions over the policies of a vector: each takes (R, n) arrays and gives (R,) values.
 
 Undefined policies are left out (`all` and `any` excepted, which are three-valued); over nothing every one of
-them is undefined.  Values are compared and ranked by their 12-decimal keys, so that no result hangs on the
-last bit of a sum.
+them is undefined.  The numbers are those of metrics, or have been settled as these are (see `decimals`): sums
+of them are exact, equal ones are equal, and no result hangs on the last bit of a sum.
 """
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING
 
 import numpy as np
 
 from prereg import intervals, ranks
 from prereg.dataclass import dataclass
+from prereg.decimals import FINE, PLACES, as_whole, divided
 from prereg.expression import ranges
 from prereg.expression.ranges import Range
-from prereg.values import CODE, kleene_all, kleene_any, rounded
+from prereg.values import CODE, kleene_all, kleene_any
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
 _SCALE = 1e12
+# A number below 1000 is 12 decimals; ten thousand of them fit a 64-bit integer.
+_FITTING = 9_000
 
 
 def exact_sum(x: np.ndarray, defined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Sums along axis 1 of (R, P) and the scale each is in, both (R,); the order of columns leaves no trace.
 
-    Whole multiples of 1e-12 where they fit a 64-bit integer, else the exact sum of the doubles, rounded once.
-    Which of the two is decided row by row, so that a row does not depend on the block it is computed in.
+    Whole multiples of 1e-12. Whether these fit a 64-bit integer is decided row by row, so that a row does not
+    depend on the block it is computed in; where they do not, Python's integers are summed and divided.
     """
     clean = np.where(defined, x, 0.0)
-    fits = np.abs(clean).max(axis=1, initial=0.0) < 2.0**62 / (_SCALE * max(x.shape[1], 1))
+    fits = np.abs(clean).max(axis=1, initial=0.0) < (FINE if x.shape[1] <= _FITTING else 0.0)
     whole = clean if fits.all() else np.where(fits[:, None], clean, 0.0)
     sums = np.rint(whole * _SCALE).astype(np.int64).sum(axis=1).astype(np.float64)
     scale = np.full(x.shape[0], _SCALE)
     for row in np.flatnonzero(~fits):
-        sums[row], scale[row] = _exact(clean[row].tolist()), 1.0
+        sums[row], scale[row] = divided(sum(as_whole(clean[row].tolist())), 10**PLACES), 1.0
     return sums, scale
-
-
-def _exact(values: list[float]) -> float:
-    try:
-        return math.fsum(values)
-    except OverflowError:
-        return math.nan
 
 
 def mean(x: np.ndarray) -> np.ndarray:
@@ -86,19 +81,8 @@ def _extreme(x: np.ndarray, neutral: float, function: Callable[..., np.ndarray])
 
 
 def sd(x: np.ndarray) -> np.ndarray:
-    """Standard deviation with n - 1; undefined below two values."""
-    defined = ~np.isnan(x)
-    n = defined.sum(axis=1)
-    with np.errstate(all="ignore"):
-        sums, scale = exact_sum(x, defined)
-        centre = sums / (scale * n)
-        # added from the smallest to the largest: the order of the policies leaves no trace in the last bit
-        squares = np.sort(np.where(defined, x - centre[:, None], 0.0) ** 2, axis=1)
-        total_of = np.zeros(x.shape[0])
-        for column in range(x.shape[1]):
-            total_of = total_of + squares[:, column]
-        out = np.sqrt(total_of / (n - 1))
-        return np.where((n > 1) & np.isfinite(out), out, np.nan)
+    """Standard deviation with n - 1; undefined below two values. Of equal values it is exactly 0."""
+    return ranks.deviation(x)
 
 
 def quantile(q: float) -> Callable[[np.ndarray], np.ndarray]:
@@ -111,7 +95,7 @@ def best(x: np.ndarray, sign: float) -> np.ndarray:
     defined = ~np.isnan(x)
     if x.shape[1] == 0:
         return np.full(x.shape[0], np.nan)
-    keys = np.where(defined, rounded(sign * np.where(defined, x, 0.0)), -np.inf)
+    keys = np.where(defined, sign * x, -np.inf)
     top = keys.max(axis=1)
     winners = (keys == top[:, None]) & defined
     return np.where(winners.sum(axis=1) == 1, winners.argmax(axis=1).astype(np.float64), np.nan)

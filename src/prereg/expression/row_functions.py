@@ -21,12 +21,15 @@ from prereg.expression.cells import (
     recoded,
     shared,
 )
-from prereg.expression.operators import ELEMENTARY
+from prereg.expression.operators import ARITHMETIC, ELEMENTARY
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from prereg.expression.rows import Compiler, Piece, Table
+
+
+_ONE = np.ones((1, 1))
 
 
 def _contains_any(compiler: Compiler, node: syntax.Call) -> Piece:
@@ -210,7 +213,9 @@ def _flip(compiler: Compiler, node: syntax.Call) -> Piece:
         turned = np.ones(words.shape, dtype=bool) if bound >= 2**64 else words < np.uint64(bound)
         if kind == TRUTH:
             return Cells(TRUTH, cells.data ^ turned[None, :], cells.missing)
-        return Cells(NUMBER, np.where(turned[None, :], 1.0 - cells.data, cells.data), cells.missing)
+        return Cells(
+            NUMBER, np.where(turned[None, :], ARITHMETIC["-"](_ONE, cells.data), cells.data), cells.missing
+        )
 
     return kind, evaluate
 
@@ -268,3 +273,5 @@ FUNCTIONS: dict[str, tuple[int, int, Callable[[Compiler, syntax.Call], Piece]]] 
     "partition": (2, 2, _random_partition),
 }
 """By name: the fewest and the most arguments, and what makes the call a piece."""
+COMPUTING = frozenset({"ln", "exp", "sqrt", "flip"})
+"""Those that give other numbers than they take."""

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Protocol, TypeAlias
 
 import numpy as np
 
-from prereg.dataclass import dataclass, field
+from prereg.dataclass import dataclass, field, replace
+from prereg.decimals import difference, significant
 from prereg.errors import listed, suggestion
 from prereg.expression import syntax
 from prereg.expression.cells import (
@@ -30,11 +31,10 @@ from prereg.expression.cells import (
     truth_of,
 )
 from prereg.expression.operators import ARITHMETIC, COMPARISONS
-from prereg.expression.row_functions import FUNCTIONS
-from prereg.values import rounded
+from prereg.expression.row_functions import COMPUTING, FUNCTIONS
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Container, Mapping
 
     from prereg.expression.syntax import ExpressionError
 
@@ -73,11 +73,23 @@ class Rows:
     """The kind before it was read as the expected one: a mean of truth values lies between 0 and 1."""
 
 
+def _read(evaluate: Evaluate) -> Evaluate:
+    """Computed numbers as the decimals they stand for: 0.1 * 3 is 0.3."""
+
+    def read(table: Table) -> Cells:
+        cells = evaluate(table)
+        return replace(cells, data=significant(cells.data))
+
+    return read
+
+
 @dataclass
 class Compiler:
     """Checks a row expression against the kinds of the columns and turns it into a function of a table."""
 
     kinds: Mapping[str, str]
+    computed: Container[str] = ()
+    """The columns of computed numbers."""
     problems: list[ExpressionError] = field(default_factory=list)
     read: set[str] = field(default_factory=set)
     what: str = "column"
@@ -86,6 +98,8 @@ class Compiler:
         """The compiled expression; problems are collected, and a broken piece makes no further ones."""
         self.read = set()
         source, evaluate = self.piece(node)
+        if source == NUMBER and self.computes(node):
+            evaluate = _read(evaluate)
         kind = source
         if expected is not None:
             kind, evaluate = self.read_as(expected, node, kind, evaluate)
@@ -157,6 +171,18 @@ class Compiler:
             case _:
                 return self.fail("a list stands only inside `contains_any` or after `in`", node)
 
+    def computes(self, node: syntax.Node) -> bool:
+        """Whether a number is computed, here or in a derived column, and not one that was written."""
+        match node:
+            case syntax.Name(name=name):
+                return name in self.computed
+            case syntax.Minus(operand=inner):
+                return self.computes(inner)
+            case syntax.Call(function=function, arguments=arguments):
+                return function in COMPUTING or any(self.computes(x) for x in arguments)
+            case _:
+                return isinstance(node, syntax.Arithmetic)
+
     def column(self, node: syntax.Node, name: str) -> Piece:
         """A column by its name, which is noted as read."""
         kind = self.kinds.get(name)
@@ -208,16 +234,15 @@ class Compiler:
             return lambda table: same_text(op, x(table), y(table))
         compare = COMPARISONS[op]
 
-        # Cells are compared as the decimals that are written; of computed numbers the difference is rounded
-        # to 12 decimals, as between metrics, so that 0.1 + 0.2 == 0.3.
-        computed = any(isinstance(side, syntax.Arithmetic | syntax.Call) for side in (left, right))
+        # Cells are compared as the decimals that are written; of computed numbers the difference is rounded,
+        # as between metrics, so that 0.1 * 3 == 0.3.
+        computed = self.computes(left) or self.computes(right)
 
         def evaluate(table: Table) -> Cells:
             a, b = number_of(x(table)), number_of(y(table))
             left, right = a.data, b.data
             if computed:
-                with np.errstate(over="ignore"):
-                    left = rounded(left - right)
+                left = difference(left, right)
                 right = np.zeros_like(left)
             return Cells(TRUTH, compare(left, right), either(a.missing, b.missing))
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from prereg.dataclass import dataclass, replace
 from prereg.expression.ranges import ANY, Range
-from prereg.values import CODE, SCALAR, Axes, positions, take
+from prereg.values import CODE, INHERITED, SCALAR, Axes, positions, take
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -183,10 +183,15 @@ def _pick(values: np.ndarray, where: np.ndarray) -> np.ndarray:
 
 
 def merge_facts(*many: Facts) -> Facts:
-    """Facts of a value made from several: the first reason that applies, all counts in the order written."""
+    """Facts of a value made from several, all counts in the order written.
+
+    Its reason is the first one that was inherited, else the first: whether an input is undefined does not
+    depend on the order in which a sum is written.
+    """
     reasons = many[0].reasons
     for other in many[1:]:
-        reasons = np.where(reasons == 0, other.reasons, reasons).astype(np.int8)
+        first = (reasons != 0) & (np.isin(reasons, INHERITED) | ~np.isin(other.reasons, INHERITED))
+        reasons = np.where(first, reasons, other.reasons).astype(np.int8)
     return Facts(
         reasons,
         tuple(x for facts in many for x in facts.counts),

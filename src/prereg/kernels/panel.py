@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from prereg.dataclass import dataclass, field
+from prereg.decimals import rounded
 from prereg.kernels.whole import Whole
 
 if TYPE_CHECKING:
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 Floats = npt.NDArray[np.float64]
 Bools = npt.NDArray[np.bool_]
-
-# From here on neighbouring doubles are further apart than 12 decimals: there is nothing left to round.
-_COARSE = 8192.0
 
 
 @dataclass(frozen=True)
@@ -52,7 +50,7 @@ class Estimates:
     """Values of one metric for every resample and policy, with the reasons where there is none."""
 
     values: Floats
-    """(R, P), rounded to 12 decimals; NaN where undefined."""
+    """(R, P), rounded (see `decimals.rounded`); NaN where undefined."""
     undefined: list[tuple[str, Bools]]
     """(reason, (R, P)): the first that applies to a cell is its reason. Always the same list for one kind."""
     numerator: Floats | None = None
@@ -122,19 +120,6 @@ class Panel:
         return self.missing.sums(weights) > 0
 
 
-def rounded(values: Floats) -> Floats:
-    """Round to 12 decimals, without a negative zero; where a double has no 12th decimal it stays as it is."""
-    with np.errstate(invalid="ignore", over="ignore"):
-        result = np.round(values, 12)
-    result += 0.0
-    largest = max(
-        np.fmax.reduce(values, axis=None, initial=0.0), -np.fmin.reduce(values, axis=None, initial=0.0)
-    )
-    if largest >= _COARSE:
-        np.copyto(result, values, where=np.abs(values) >= _COARSE)
-    return result
-
-
 def estimates(
     values: Floats,
     undefined: list[tuple[str, Bools]],
@@ -142,7 +127,7 @@ def estimates(
     denominator: Floats | None = None,
 ) -> Estimates:
     """Round `values`, blank the undefined ones, and put them together with their reasons."""
-    values = rounded(values)
+    values = rounded(values, keep_infinite=True)  # told as undefined later, with its reason
     for _, mask in undefined:
         np.copyto(values, np.nan, where=mask)
     return Estimates(values, undefined, numerator, denominator)

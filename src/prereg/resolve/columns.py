@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from prereg.dataclass import dataclass
+from prereg.dataclass import dataclass, field
 from prereg.errors import InputError, listed, suggestion
 from prereg.expression.cells import BINARY, NUMBER, TEXT, TRUTH, Cells
 from prereg.expression.rows import Compiler
@@ -40,6 +40,8 @@ class Columns:
     """Columns that hold lists or objects."""
     lost: frozenset[str] = frozenset()
     """Roles (unit, arm, dataset, sample) whose column is not there, or not the one that is meant."""
+    computed: set[str] = field(default_factory=set)
+    """Derived columns of computed numbers: they are compared as such, not as they are written."""
     unfiltered: bool = False
     """`where` is broken: it is not known which records are meant."""
 
@@ -184,7 +186,7 @@ def _derive(protocol: Protocol, columns: Columns, table: RowTable, notes: Notes)
         if node is None:
             columns.kinds[name] = "broken"
             continue
-        compiler = Compiler(columns.kinds)
+        compiler = Compiler(columns.kinds, columns.computed)
         rows = compiler.compile(node)
         notes.expressions(path, text, compiler.problems)
         if compiler.problems or rows.kind == "broken":
@@ -195,6 +197,8 @@ def _derive(protocol: Protocol, columns: Columns, table: RowTable, notes: Notes)
         present = value.data if value.missing is None else value.data[~value.missing]
         binary = value.kind == NUMBER and present.size > 0 and bool(np.isin(present, (0.0, 1.0)).all())
         columns.kinds[name] = BINARY if binary else value.kind
+        if compiler.computes(node):
+            columns.computed.add(name)
         if rows.columns & (set(CHANGED) | stale):
             stale.add(name)
     columns.stale = frozenset(stale)
@@ -207,7 +211,7 @@ def _filter(protocol: Protocol, records: Records, columns: Columns, table: RowTa
     node = notes.parse(path, text)
     if node is None:
         return
-    compiler = Compiler(columns.kinds)
+    compiler = Compiler(columns.kinds, columns.computed)
     rows = compiler.compile(node, TRUTH)
     notes.expressions(path, text, compiler.problems)
     if compiler.problems or rows.kind == "broken":

@@ -169,7 +169,7 @@ class Parameters:
         node = self.notes.parse(path, text)
         if node is None:
             return None
-        compiler = Compiler(self.columns.kinds)
+        compiler = Compiler(self.columns.kinds, self.columns.computed)
         rows = compiler.compile(node, {"truth": TRUTH, "number": NUMBER}.get(wanted))
         if implied:
             for error in compiler.problems:

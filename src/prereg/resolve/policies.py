@@ -137,7 +137,7 @@ def _score(gate: Gate, where: Path, columns: Columns, notes: Notes) -> Rows | No
     node = notes.parse(path, gate.score)
     if node is None:
         return None
-    compiler = Compiler(columns.kinds)
+    compiler = Compiler(columns.kinds, columns.computed)
     rows = compiler.compile(node, NUMBER)
     notes.expressions(path, gate.score, compiler.problems)
     stale = rows.columns & (columns.stale | {"answered", "certified"})

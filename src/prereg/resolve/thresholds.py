@@ -10,12 +10,11 @@ from prereg import thresholds
 from prereg.errors import suggestion
 from prereg.expression.cells import BINARY, NUMBER, TRUTH, Cells
 from prereg.expression.rows import Compiler, Rows
-from prereg.expression.syntax import Arithmetic, Call
 from prereg.panels import ActionTable
 from prereg.plan import ThresholdPlan
 from prereg.resolve.settings import Settings
 from prereg.thresholds import Arm, Controlled, Rule
-from prereg.values import as_decimal, decimal_text, rounded
+from prereg.values import as_decimal, decimal_text
 
 if TYPE_CHECKING:
     from decimal import Decimal
@@ -174,7 +173,7 @@ def _score(spec: Threshold, columns: Columns, units: Units, notes: Notes) -> Cel
     node = notes.parse(path, text)
     if node is None:
         return None
-    compiler = Compiler(columns.kinds)
+    compiler = Compiler(columns.kinds, columns.computed)
     rows = compiler.compile(node, NUMBER)
     notes.expressions(path, text, compiler.problems)
     if compiler.problems or rows.kind == "broken":
@@ -183,8 +182,6 @@ def _score(spec: Threshold, columns: Columns, units: Units, notes: Notes) -> Cel
     if cells.data.shape[1] != len(units.layout.panels[0].table.names):
         notes.problem(path, "the score is the same number for every record")
         return None
-    if isinstance(node, Arithmetic | Call):  # 1 - 0.9 is 0.1, as everywhere where numbers are compared
-        return Cells(cells.kind, rounded(cells.data), cells.missing)
     return cells
 
 
@@ -199,7 +196,7 @@ def _control(spec: Threshold, columns: Columns, notes: Notes) -> tuple[Rows, Row
         node = notes.parse(path, text)
         if node is None:
             return None
-        compiler = Compiler(kinds)
+        compiler = Compiler(kinds, columns.computed)
         rows = compiler.compile(node, TRUTH)
         notes.expressions(path, text, compiler.problems)
         if compiler.problems or rows.kind == "broken":

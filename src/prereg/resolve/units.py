@@ -146,7 +146,8 @@ def _units(protocol: Protocol, records: Records, columns: Columns, notes: Notes)
     _fill(layout, columns, protocol)
     _certified_is_answered(layout, records, columns, notes)
     if data.samples in REDUCTIONS:
-        layout = reduced(layout, columns, data.samples)
+        numbers = [name for name, kind in data.types.items() if kind == "number"]
+        layout = reduced(layout, columns, data.samples, numbers)
     told = _Told(notes, records, layout)
     parts, part_of = _parts(protocol, layout, columns, notes, told)
     degenerate = {}
