@@ -195,6 +195,26 @@ def test_excluded_policies_are_absent_and_undefined_by_name():
     assert [(int(n[0]), int(u[0])) for n, u in result.facts.counts] == [(2, 0)]
 
 
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("spearman(ece[run in [svc, 7]], wins[run in [svc, 7]])", "`spearman` over two policies"),
+        ("mean(slope(precision[run in [svc]], recall[run in [svc]], over=run))", "`slope` over one policy"),
+        ("sd(ece[run in [svc]])", "`sd` over one policy"),
+        ("kendall(ece, wins)", None),
+        ("sd(ece[run in [svc, 7]])", None),
+        ("mean(ece[run in [svc]])", None),
+    ],
+)
+def test_too_few_policies_are_undefined_and_warned_of(text, told):
+    w = world()
+    _, compiler = w.compile(text)
+    least = 2 if "sd" in text else 3
+    expected = [] if told is None else [f"{told} is undefined: it needs {least} or more"]
+    assert [x.message for x in compiler.warnings] == expected
+    assert (w.value(text) is None) == bool(told)
+
+
 def test_a_selection_of_nothing_is_undefined_and_warned_of():
     w = world()
     term, compiler = w.compile("mean(precision[gate > 5])")

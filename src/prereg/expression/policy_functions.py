@@ -9,7 +9,7 @@ import numpy as np
 
 from prereg.dataclass import replace
 from prereg.errors import quoted, suggestion
-from prereg.expression import ranges
+from prereg.expression import ranges, syntax
 from prereg.expression.evaluation import as_value, definedness, finite, labelled, pair_groups, reduce_groups
 from prereg.expression.operators import ELEMENTARY
 from prereg.expression.reductions import PAIRED, REDUCTIONS, quantile
@@ -19,7 +19,6 @@ from prereg.values import SCALAR, Axes, Key
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from prereg.expression import syntax
     from prereg.expression.policies import Compiler
 
 
@@ -137,6 +136,7 @@ def _reduce(compiler: Compiler, node: syntax.Call) -> Term:
     if grouping is None:
         return BROKEN_TERM
     target, groups, reduced = grouping
+    _warn_of_few(compiler, node, max((len(g) for g in groups), default=0))
     guard, reads = guards(*terms), any(t.reads_metric for t in terms)
     if name in PAIRED:
         if not _vary(compiler, node, terms, [axes.factors[i] for i in reduced]):
@@ -179,6 +179,24 @@ def _reduce(compiler: Compiler, node: syntax.Call) -> Term:
         guard=guard,
         reads_metric=reads,
     )
+
+
+def _warn_of_few(compiler: Compiler, node: syntax.Call, largest: int) -> None:
+    """Allowed, undefined whatever is measured, and warned of; that nothing is selected was told already."""
+    least = (
+        3
+        if node.function in PAIRED
+        else REDUCTIONS[node.function].least
+        if node.function in REDUCTIONS
+        else 1
+    )
+    if 0 < largest < least:
+        policies = "one policy" if largest == 1 else "two policies"
+        syntax.note(
+            compiler.warnings,
+            f"`{node.function}` over {policies} is undefined: it needs {least} or more",
+            node,
+        )
 
 
 def _vary(compiler: Compiler, node: syntax.Call, terms: Sequence[Term], reduced: Sequence[str]) -> bool:
