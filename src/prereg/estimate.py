@@ -148,8 +148,7 @@ class Block:
         result = Result(settled(result.data), result.facts)
         if result.facts is not None:
             reasons = result.facts.reasons
-            inherited = np.isin(reasons, INHERITED)
-            reasons = np.where(inherited, CODE["undefined_input"], reasons).astype(np.int8)
+            reasons = np.where(INHERITED[reasons], CODE["undefined_input"], reasons).astype(np.int8)
             result = Result(result.data, replace(result.facts, reasons=reasons))
             self.details[metric.name, degenerate] = Detail(result.data[0], reasons)
         return result

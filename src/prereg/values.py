@@ -34,20 +34,18 @@ REASONS = (
     "no_partner",
 )
 CODE = {reason: np.int8(i) for i, reason in enumerate(REASONS)}
-INHERITED = tuple(
-    CODE[reason]
-    for reason in (
-        "missing",
-        "vacuous",
-        "single_class",
-        "empty_category",
-        "undefined_input",
-        "not_deployed",
-        "no_partner",
-        "excluded",
-    )
-)
-"""Reasons that say of a value computed from others no more than that one of these is undefined."""
+_INHERITED = {
+    "missing",
+    "vacuous",
+    "single_class",
+    "empty_category",
+    "undefined_input",
+    "not_deployed",
+    "no_partner",
+    "excluded",
+}
+INHERITED = np.array([reason in _INHERITED for reason in REASONS])
+"""By code: reasons that say of a value computed from others no more than that one of these is undefined."""
 
 
 def decimal_text(value: Decimal) -> str:

@@ -190,7 +190,7 @@ def merge_facts(*many: Facts) -> Facts:
     """
     reasons = many[0].reasons
     for other in many[1:]:
-        first = (reasons != 0) & (np.isin(reasons, INHERITED) | ~np.isin(other.reasons, INHERITED))
+        first = (reasons != 0) & (INHERITED[reasons] | ~INHERITED[other.reasons])
         reasons = np.where(first, reasons, other.reasons).astype(np.int8)
     return Facts(
         reasons,
