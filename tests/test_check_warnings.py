@@ -92,6 +92,44 @@ TOGETHER: dict[str, tuple[list[Edit], list[str]]] = {
         [Edit(ACC, "{rate: correct, per: §[cat]}"), Edit("acc[alpha] <", "acc[alpha, x] <")],
         ["`per` takes one column, found a list"],
     ),
+    "title, resampling and what they say nothing about": (
+        [
+            Edit("title: ", "title: §[a] #"),
+            Edit(ACC, "{rate: §corect}"),
+            Edit("resamples: 500, seed: 1", "resamples: §many, seed: §x, §clustr: item"),
+            Edit(TWO, '"§calb < 1"'),
+        ],
+        [
+            "expected a text",
+            "did you mean `correct`?",
+            "expected a whole number",
+            "expected a whole number",
+            "did you mean `cluster`?",
+            "did you mean `calib`?",
+        ],
+    ),
+    "what stands by itself": (
+        [
+            Edit("metrics:\n", "variants: §7\noutcomes: §x\nnotes: §3\nmetrics:\n"),
+            Edit(ACC, "{rate: §corect}"),
+        ],
+        [
+            "variants: found `7`",
+            "outcomes: found the text `x`",
+            "notes: found `3`",
+            "did you mean `correct`?",
+        ],
+    ),
+    "the seed of a split": (
+        [
+            Edit(
+                "metrics:\n",
+                "split: {parts: {fit: 0.5, test: 0.5}, seed: §x, default: test}\nmetrics:\n",
+            ),
+            Edit(ACC, "{rate: §corect}"),
+        ],
+        ["split.seed: found the text `x`", "did you mean `correct`?"],
+    ),
     "otherwise over 0 and 1": (
         [Edit(ACC, '{rate: "§otherwise(correct, false)"}')],
         ["write `correct == 1`"],

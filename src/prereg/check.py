@@ -100,7 +100,7 @@ def _named(project: Project, path: Path) -> str:
 
 
 def _of_the_rest(project: Project, path: Path, document: Document) -> tuple[Problem, ...]:
-    """What else is wrong, where only the shape of some predictions is."""
+    """What else is wrong, where only the shape of some values is on which nothing else hangs."""
     protocol = without_malformed(document)
     if protocol is None:
         return ()

@@ -432,31 +432,83 @@ def read_protocol(document: "Document") -> Protocol:
     return protocol
 
 
-def without_malformed(document: "Document") -> Protocol | None:
-    """The protocol a document would hold if its malformed predictions were bare claims.
+# What stands in where a value is malformed and nothing else hangs on it, so that the rest can be looked at.
+_STAND_INS: dict[tuple[str, ...], object] = {
+    ("id",): "x",
+    ("title",): "x",
+    ("resampling",): {"resamples": 1000, "seed": 0},
+    ("resampling", "resamples"): 1000,
+    ("resampling", "seed"): 0,
+    ("split", "seed"): 0,
+}
+_LEFT_OUT = {
+    *((name,) for name in ("question", "authors", "notes", "outcomes", "variants")),
+    *(("resampling", name) for name in ("level", "stratify", "cluster", "parts", "reselect")),
+}
 
-    For the problems of everything else to be told together with theirs. None where more is malformed.
+
+def without_malformed(document: "Document") -> Protocol | None:
+    """The protocol a document would hold if what is malformed in it were not there, or something plain.
+
+    For the problems of everything else to be told together with it. Malformed predictions become bare claims.
+    None where more is malformed than that: of what follows from it nothing can be said.
     """
     tree = document.tree
-    predictions = tree.get("predictions") if isinstance(tree, dict) else None
-    if not isinstance(tree, dict) or not isinstance(predictions, dict):
+    if not isinstance(tree, dict):
         return None
     try:
         return validated(tree)
     except ValidationError as error:
-        places = [item["loc"] for item in error.errors(include_url=False, include_input=False)]
-    bare = dict(predictions)
-    for place in places:
-        section, name, within = (*map(str, place[:3]), "", "")[:3]
-        spec = predictions.get(name)
-        if section != "predictions" or not isinstance(spec, dict) or within in ("", "claim", "each"):
+        found = error.errors(include_url=False, include_input=False)
+    mended: dict[str, Any] = dict(tree)
+    for item in found:
+        path = tuple(map(str, item["loc"]))
+        if path[:1] == ("predictions",):
+            done = _bare_claim(mended, path)
+        else:
+            done = _mended(mended, path, unknown=item["type"] == "extra_forbidden")
+        if not done:
             return None
-        kept = {"each": spec["each"]} if "each" in spec else {}
-        bare[name] = {"claim": spec.get("claim"), "evidence": "point", **kept}
     try:
-        return validated({**tree, "predictions": bare})
+        return validated(mended)
     except ValidationError:
         return None
+
+
+def _bare_claim(tree: dict[str, Any], path: tuple[str, ...]) -> bool:
+    """Reduce a malformed prediction to its claim, judged at the point; False where the claim is malformed."""
+    predictions = tree.get("predictions")
+    name, within = (*path[1:3], "", "")[:2]
+    spec = predictions.get(name) if isinstance(predictions, dict) else None
+    if not isinstance(spec, dict) or within in ("", "claim", "each"):
+        return False
+    kept = {"each": spec["each"]} if "each" in spec else {}
+    bare = {"claim": spec.get("claim"), "evidence": "point", **kept}
+    tree["predictions"] = {**tree["predictions"], name: bare}
+    return True
+
+
+def _mended(tree: dict[str, Any], path: tuple[str, ...], *, unknown: bool) -> bool:
+    """Put something plain in the place of a malformed value, or leave it out; False where neither is safe."""
+    section, rest = path[0] if path else "", path[1:2]
+    if not rest or (section,) in _LEFT_OUT:
+        if (section,) in _LEFT_OUT:
+            tree.pop(section, None)
+        elif (section,) in _STAND_INS:
+            tree[section] = _STAND_INS[section,]
+        else:
+            return False
+        return True
+    inside = tree.get(section)
+    if not isinstance(inside, dict):
+        return False
+    kept = {key: value for key, value in inside.items() if key != rest[0]}
+    if (section, *rest) in _STAND_INS:
+        kept[rest[0]] = _STAND_INS[section, rest[0]]
+    elif not (unknown and section in ("resampling", "split")) and (section, *rest) not in _LEFT_OUT:
+        return False
+    tree[section] = kept
+    return True
 
 
 def _stored_evidence(document: "Document") -> "Iterator[Problem]":
