@@ -1,7 +1,7 @@
 """Doubles read as the decimals they stand for: where the digits of a number end and its noise begins.
 
-A double holds every decimal of 15 significant digits, so that many can be trusted; what arithmetic leaves
-behind them is noise and decides nothing. Reference: the 15 of `DBL_DIG` in ISO C, 5.2.4.2.2.
+A double holds every decimal of 15 significant digits and some of 16, so that many can be trusted; what
+arithmetic leaves behind them is noise and decides nothing. Reference: `DBL_DIG` in ISO C, 5.2.4.2.2.
 """
 
 from __future__ import annotations
@@ -16,16 +16,30 @@ import numpy.typing as npt
 Floats: TypeAlias = npt.NDArray[np.float64]
 
 PLACES = 12
-FINE = 1000.0
-"""Below it 12 decimals are at most 15 significant digits."""
+FINE = 2048.0
+"""Below it a double has 12 decimals to trust."""
 COARSE = 8192.0
 """From here on neighbouring doubles are further apart than 12 decimals."""
+MOST_PLACES = 22
+"""10**22 is the largest power of ten that a double holds: with it x * 10**k and x / 10**k round once."""
 
-# Powers of ten that a double holds: x * 10**k and x / 10**k round once.
-_POWERS = np.array([float(10**k) for k in range(23)])
-# A number from 10**k on, below 10**(k + 1), has 14 - k places: 22 from 1e-8 on, none from 1e14 on.
-_STEPS = np.array([float(f"1e{k}") for k in range(-8, 16)])
-MOST_PLACES = len(_POWERS) - 1
+_POWERS = np.array([float(10**k) for k in range(MOST_PLACES + 1)])
+
+
+def _trusted() -> tuple[Floats, npt.NDArray[np.bool_]]:
+    """By exponent of 2, as the upper bits of a double have it: 10**places of the last digit above the noise.
+
+    That is the least power of ten not below four units in the last place of a double: two decimals are off by
+    half a unit each, their sum by one more. There is one between 1 and 10**-22 from 2**-26 to 2**51.
+    """
+    power, known = np.ones(2048), np.zeros(2048, dtype=bool)
+    for exponent in range(-26, 51):
+        places = len(str(1 << (50 - exponent))) - 1  # 10**places is at most 2**(50 - exponent)
+        power[exponent + 1023], known[exponent + 1023] = _POWERS[places], True
+    return power, known
+
+
+_POWER, _KNOWN = _trusted()
 _WIDE = Context(prec=800)  # of a double's digits none is lost, wherever the point stands
 
 
@@ -45,7 +59,7 @@ def rounded(x: Floats, *, keep_infinite: bool = False) -> Floats:
 
 
 def settled(x: Floats) -> Floats:
-    """Round what was computed from other values: `rounded`, and from 1000 on to 15 significant digits."""
+    """Round what was computed from other values: `rounded`, from 2048 on where its trusted digits end."""
     result = rounded(x)
     if _peak(x) >= FINE:
         large = np.abs(result) >= FINE
@@ -61,10 +75,10 @@ def _peak(x: Floats) -> float:
 
 
 def carried(result: Floats, *terms: Floats) -> Floats:
-    """Round a sum or difference where the 15 significant digits of its largest term end.
+    """Round a sum or difference where the trusted digits of its largest term end: 15, often 16.
 
-    0.3 - 0.2 is 0.1, and so is 12000.3 - 12000.2, whatever the doubles leave. Below 1e-8 and from 1e15 on the
-    result stays as it is, and whole numbers always do.
+    0.3 - 0.2 is 0.1, and so is 12000.3 - 12000.2, whatever the doubles leave. Where no term reaches 1.5e-8,
+    or one 2.3e15, the result stays as it is, and whole numbers always do.
     """
     size = np.abs(terms[0])
     for term in terms[1:]:
@@ -73,7 +87,7 @@ def carried(result: Floats, *terms: Floats) -> Floats:
 
 
 def significant(x: Floats) -> Floats:
-    """Round to 15 significant digits: the decimal that a product or a quotient of decimals stands for."""
+    """Round to the trusted digits: to the decimal that a product or a quotient of decimals stands for."""
     return carried(x, x)
 
 
@@ -84,12 +98,15 @@ def difference(x: Floats, y: Floats) -> Floats:
 
 
 def _to_digits(x: Floats, size: Floats) -> Floats:
-    """Round `x` to as many places as 15 significant digits of `size` leave."""
-    step = np.searchsorted(_STEPS, size, side="right")  # 0: below 1e-8; NaN and the largest come last
-    inside = (step > 0) & (step < len(_STEPS))
-    power = _POWERS[np.where(inside, len(_STEPS) - 1 - step, 0)]
+    """Round `x` to the last place that can be trusted in numbers of a size."""
+    exponent = np.abs(size, dtype=np.float64).view(np.int64) >> 52
+    power = _POWER.take(exponent)
     with np.errstate(invalid="ignore", over="ignore"):
-        return np.where(inside, np.rint(x * power) / power + 0.0, x)
+        result = np.rint(x * power)
+        result /= power
+        result += 0.0
+    np.copyto(result, x, where=~_KNOWN.take(exponent))
+    return result
 
 
 def plain_places(x: Floats) -> int:
