@@ -85,6 +85,9 @@ def test_a_sum_compared_with_a_decimal_against_fractions(first, second):
         ("123456789012.345", "123456789012.344", "0.001"),
         ("0.0000123", "0.0000122", "0.0000001"),
         ("113072549555456", "56536274777727.2", "56536274777728.8"),
+        ("3.3e21", "1.1e21", "2.2e21"),
+        ("1.7976931348623157e308", "0", "1.7976931348623157e308"),
+        ("360000111407309000", "1000", "360000111407308000"),
     ],
 )
 def test_differences_by_hand(x, y, expected):
@@ -186,6 +189,16 @@ def test_weights_far_apart_are_all_kept_by_hand():
     rows = rows_of(mean=[[0.25, 12000.3, 7.0]], weight=[[1.0, 1e-300, 5e-324]])
     found = fast("mean", rows, {}, [[1, 0, 0], [0, 2, 0], [0, 0, 5], [0, 1, 1]]).values[:, 0]
     assert found.tolist() == [0.25, 12000.3, 7.0, 12000.3]
+
+
+@pytest.mark.parametrize("exponent", [*range(-26, 51), *range(53, 1020, 7)])
+def test_the_last_trusted_digit_is_above_four_units_in_the_last_place_by_definition(exponent):
+    size = math.ldexp(1.5, exponent)
+    units = (Fraction(10) ** k for k in range(-30, 320))
+    unit = next(x for x in units if x >= 4 * Fraction(math.ulp(size)))
+    for times, expected in ((3, 3), (0.4, 0), (0.6, 1), (-7.3, -7)):
+        found = one(carried, float(times * unit), size)
+        assert found == pytest.approx(float(expected * unit), rel=1e-15)
 
 
 @pytest.mark.parametrize("value", [1e3 / 3, 1e6, 1000000.7, 123456789012.345, 1e300])

@@ -24,22 +24,30 @@ MOST_PLACES = 22
 """10**22 is the largest power of ten that a double holds: with it x * 10**k and x / 10**k round once."""
 
 _POWERS = np.array([float(10**k) for k in range(MOST_PLACES + 1)])
+_BIAS = 1023
+_LOG = 30103  # 10**5 times the logarithm of 2: near enough for every exponent of a double
+_WHOLE = _BIAS + 53
+"""The exponent, as the upper bits of a double have it, from which whole numbers are no longer exact."""
 
 
-def _trusted() -> tuple[Floats, npt.NDArray[np.bool_]]:
-    """By exponent of 2, as the upper bits of a double have it: 10**places of the last digit above the noise.
+def _trusted() -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
+    """By exponent of 2: 10**places of the last digit above the noise, its unit, and whether there is one.
 
     That is the least power of ten not below four units in the last place of a double: two decimals are off by
-    half a unit each, their sum by one more. There is one between 1 and 10**-22 from 2**-26 to 2**51.
+    half a unit each, their sum by one more. Below 2**-26 it is finer than 10**-22; from 2**51 to 2**53 it
+    would take units from whole numbers that are exact.
     """
-    power, known = np.ones(2048), np.zeros(2048, dtype=bool)
+    power, unit, known = np.ones(2048), np.ones(2048), np.zeros(2048, dtype=bool)
     for exponent in range(-26, 51):
-        places = len(str(1 << (50 - exponent))) - 1  # 10**places is at most 2**(50 - exponent)
-        power[exponent + 1023], known[exponent + 1023] = _POWERS[places], True
-    return power, known
+        places = (50 - exponent) * _LOG // 10**5  # 10**places is at most 2**(50 - exponent)
+        power[exponent + _BIAS], known[exponent + _BIAS] = _POWERS[places], True
+    for exponent in range(53, 1024):
+        tens = 1 + (exponent - 50) * _LOG // 10**5  # 10**tens is at least 2**(exponent - 50)
+        unit[exponent + _BIAS], known[exponent + _BIAS] = float(10**tens), True
+    return power, unit, known
 
 
-_POWER, _KNOWN = _trusted()
+_POWER, _UNIT, _KNOWN = _trusted()
 _WIDE = Context(prec=800)  # of a double's digits none is lost, wherever the point stands
 
 
@@ -77,8 +85,8 @@ def _peak(x: Floats) -> float:
 def carried(result: Floats, *terms: Floats) -> Floats:
     """Round a sum or difference where the trusted digits of its largest term end: 15, often 16.
 
-    0.3 - 0.2 is 0.1, and so is 12000.3 - 12000.2, whatever the doubles leave. Where no term reaches 1.5e-8,
-    or one 2.3e15, the result stays as it is, and whole numbers always do.
+    0.3 - 0.2 is 0.1, and so is 12000.3 - 12000.2, whatever the doubles leave. Where no term reaches 1.5e-8
+    the result stays as it is, and so do whole numbers up to 2**53.
     """
     size = np.abs(terms[0])
     for term in terms[1:]:
@@ -105,6 +113,10 @@ def _to_digits(x: Floats, size: Floats) -> Floats:
         result = np.rint(x * power)
         result /= power
         result += 0.0
+        if (large := exponent >= _WHOLE).any():
+            unit, kept = _UNIT.take(exponent[large]), np.broadcast_to(x, result.shape)[large]
+            ends = np.rint(kept / unit) * unit
+            result[large] = np.where(np.isinf(ends), kept, ends)
     np.copyto(result, x, where=~_KNOWN.take(exponent))
     return result
 
