@@ -186,7 +186,9 @@ def test_an_amendment_is_run_and_says_so_beside_every_verdict_it_touches(study):
         "seen": "results written",
     }
     assert len(study.registrations) == len(study.ledgers) == 2
-    assert study.say("show", "small").out.count("deviated") == 2
+    shown = study.say("show", "small").out
+    assert shown.count("deviated") == 3
+    assert f"amendment of {first.short}; seen when it was made: results written; 1 verdict deviated" in shown
 
 
 def test_what_was_never_amended_says_nothing_of_it(study):

@@ -220,3 +220,25 @@ def test_a_falsifier_that_applies_where_the_claim_is_supported_is_told(tmp_path:
         found = [x for x in lines if "applies where the claim is supported" in x]
         assert code == 0
         assert [places[0] in x for x in found] == [True] * told
+
+
+@pytest.mark.parametrize(
+    ("text", "told"),
+    [
+        ("{mean: confidence * 1e-9}", ("below 1e-9", "by 1e9")),
+        ("{sum: confidence * 1e-7}", ("below 1e-7", "by 1e9")),
+        ("{mean: confidence * 0}", None),
+        ("{mean: confidence * 1e-3}", None),
+        ("{rate: confidence * 1e-9 > 0}", None),
+    ],
+)
+def test_numbers_too_small_for_twelve_decimals_are_warned_of(text, told, tmp_path: Path) -> None:
+    claim = Edit("acc[alpha] < 0.1", "calib[alpha] < 0.1")
+    lines, _, code = said(tmp_path, [Edit(ACC, text), claim], records())
+    found = [x for x in lines if "keeps 12 decimals" in x]
+    assert code == 0
+    assert len(found) == (told is not None)
+    for word in told or ():
+        assert word in found[0]
+    if told:
+        assert found[0].startswith("protocol.yaml:10:8: warning: `acc`: ")

@@ -6,6 +6,7 @@ must be reachable with the registered numbers, and nothing may be empty that was
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -41,6 +42,7 @@ if TYPE_CHECKING:
 
 MOST_TOLD = 5
 """Warnings of one kind; the others are counted."""
+_FAINT = 1e-6  # below it 12 decimals are six digits or fewer
 
 
 @dataclass(frozen=True, eq=False)
@@ -188,6 +190,7 @@ def findings(prepared: Prepared, places: Places) -> tuple[list[Problem], list[Pr
     if not data.prospective and data.collect is None:
         warnings += _some(_dropped(plan, places))
         warnings += _some(_empty_cells(plan, places))
+        warnings += _some(_faint(prepared, places))
     for prediction in plan.predictions:
         warnings += _resamples(prediction, plan, places)
         warnings += _both_true(prediction, places)
@@ -257,6 +260,25 @@ def _dropped(plan: Plan, places: Places) -> list[Problem]:
     ]
 
 
+def _faint(prepared: Prepared, places: Places) -> list[Problem]:
+    """A warning for every mean or sum of numbers so small that 12 decimals leave few digits of them.
+
+    Only their order of magnitude is told.
+    """
+    out = []
+    for (name, which), pieces in prepared.pieces.items():
+        largest = max((getattr(piece.kernel, "largest", 0.0) for piece in pieces), default=0.0)
+        if which is not None or not 0 < largest < _FAINT:
+            continue
+        power = math.floor(math.log10(largest)) + 1
+        said = (
+            f"warning: `{name}`: its numbers are below 1e{power}, and a value keeps 12 decimals; "
+            f"choose a larger unit of them (multiply by 1e{-3 * (power // 3)})"
+        )
+        out.append(Problem(said, places(("metrics", name))))
+    return out
+
+
 def _empty_cells(plan: Plan, places: Places) -> list[Problem]:
     """A warning for every metric and arm where empty cells leave the metric undefined.
 
@@ -271,11 +293,12 @@ def _empty_cells(plan: Plan, places: Places) -> list[Problem]:
     out = []
     for metric in metrics:
         whole = any(r.among is not None and r.among.columns & outcomes for r in metric.repeats)
-        then = "this is undefined"
+        then = ""
         if whole:
             then = "undefined if `among` holds one (it reads outcomes, so all records are counted)"
         for key, n in _empty_per_arm(metric, plan, whole=whole).items():
             columns = sorted({c for r in metric.repeats for a in _needed(metric, r) for c in a.columns})
+            then = then or f"this is undefined, unless `among` leaves them out (defined({columns[0]}))"
             said = (
                 f"warning: `{metric.name}`, {', '.join(key)}: {n} record{'s' * (n != 1)} with an empty cell "
                 f"of {listed(columns)}: {then}"

@@ -17,18 +17,22 @@ MOST_LEGS = 10
 MOST_LEGS_ASKED = 100
 _NOT_BY_LEGS = ("not_applicable", "not_measured")
 """Reasons for which no leg of a prediction says why it failed."""
+_LEAST = 1e-3
+"""Below it four decimals would be one digit, or none."""
+_LARGEST = 1e15
 _STYLE = {"held": "green", "failed": "yellow", "falsified": "red"}
 
 
 def short(value: float | str | None) -> str:
-    """A number for reading: four significant decimals, ⊥ where it is undefined."""
+    """A number for reading: four decimals, or as many digits as tell it from its like; ⊥ where undefined."""
     if value is None:
         return "⊥"
     if isinstance(value, str):
         return value
-    if value == int(value) and abs(value) < 1e6:
+    size = abs(value)
+    if value == int(value) and size < _LARGEST:
         return str(int(value))
-    return f"{value:+.4f}" if abs(value) < 1e4 else f"{value:.6g}"
+    return f"{value:+.4f}" if _LEAST <= size < 1e4 else f"{value:+.4g}" if size < 1 else f"{value:+.10g}"
 
 
 def verdict_text(entry: dict[str, Any]) -> Text:
@@ -209,6 +213,8 @@ def show_ledger(
     counts = content["counts"]
     sheet.print(Text(f"{registration['id']}: {title}", style="bold"))
     sheet.print(Text(f"registered as {registration['digest'][:12]}, {stored.get('time', '')}".rstrip(", ")))
+    if stored.get("amends"):
+        sheet.print(Text(_amended(content, stored["amends"]), style="yellow"))
     _headline(sheet, content, stored)
     told = (
         f"{counts['held']} held, {counts['failed']} failed, {counts['falsified']} falsified; "
@@ -245,6 +251,13 @@ def show_ledger(
     _caution(sheet, content, stored)
     sheet.print()
     sheet.print(Text(f"Not proven: {NOT_PROVEN}."))
+
+
+def _amended(content: dict[str, Any], amends: dict[str, Any]) -> str:
+    """That this is an amendment, what had been seen when it was made, and how many verdicts it touches."""
+    touched = sum(bool(p.get("deviated")) for p in content["predictions"])
+    told = f"amendment of {amends['digest'][:12]}; seen when it was made: {amends['seen']['state']}"
+    return f"{told}; {touched} verdict{'s' * (touched != 1)} deviated (see below)"
 
 
 def _deviations(sheet: Sheet, content: dict[str, Any], amends: dict[str, Any] | None) -> None:

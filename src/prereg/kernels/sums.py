@@ -62,6 +62,7 @@ class _Sum:
     def __init__(self, rows: Rows) -> None:
         self._panel = Panel.of(rows, ["sum"])
         self._total = _total(rows, self._panel, "sum")
+        self.largest = float(np.abs(self._panel.arguments["sum"]).max(initial=0.0))
 
     def compute(self, weights: Floats) -> Estimates:
         """See `Kernel`."""
@@ -79,6 +80,7 @@ class _Mean:
         if weighted and (self._panel.arguments["weight"] < 0).any():
             raise ValueError("`weight` holds a negative number")
         self._total = _total(rows, self._panel, *names)
+        self.largest = float(np.abs(self._panel.arguments["mean"]).max(initial=0.0))
         self._weight = _total(rows, self._panel, "weight") if weighted else None
 
     def compute(self, weights: Floats) -> Estimates:
