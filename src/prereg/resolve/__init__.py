@@ -9,15 +9,14 @@ from prereg.errors import file_order
 from prereg.plan import Plan
 from prereg.resolve.claims import resolve_claims, resolve_exclude, resolve_outcomes
 from prereg.resolve.columns import bind_columns
-from prereg.resolve.metrics import TAU, resolve_metrics
+from prereg.resolve.metrics import resolve_metrics
 from prereg.resolve.notes import Notes
 from prereg.resolve.policies import resolve_settings
 from prereg.resolve.settings import Settings
-from prereg.resolve.thresholds import FACTORS, resolve_thresholds
+from prereg.resolve.thresholds import resolve_thresholds
 from prereg.resolve.units import resolve_units
 
 if TYPE_CHECKING:
-    from prereg.expression.environment import Environment
     from prereg.plan import Places, ThresholdPlan
     from prereg.protocol import Protocol
     from prereg.records import Records
@@ -42,11 +41,11 @@ def resolve(protocol: Protocol, records: Records, places: Places) -> Plan:
     blind = bool(columns.lost & {"arm", "dataset"}) or (
         not settings.factors and bool(protocol.policies.gate or protocol.policies.threshold)
     )
-    metrics, environment = resolve_metrics(protocol, records, columns, units, settings, thresholds, notes)
-    said = protocol
-    if blind and notes.problems:  # what the policies are is not known: of claims only the names are
-        environment = _blinded(environment, protocol)
-        said = _without_each(protocol)
+    blind = blind and bool(notes.problems)
+    metrics, environment = resolve_metrics(
+        protocol, records, columns, units, settings, thresholds, notes, blind=blind
+    )
+    said = _without_each(protocol) if blind else protocol
     predictions, reports = resolve_claims(said, environment, notes)
     exclude = resolve_exclude(protocol, environment, notes)
     outcomes = (
@@ -93,17 +92,6 @@ def _policies(
     if protocol.policies.threshold is not None and thresholds is None:
         columns.kinds.setdefault("action", "broken")
     return settings, thresholds
-
-
-def _blinded(environment: Environment, protocol: Protocol) -> Environment:
-    """The environment in which every name is known and nothing more is known of it."""
-    names = {*environment.metrics, *environment.factors, *environment.broken, *protocol.data.arm}
-    names |= {protocol.data.dataset} if protocol.data.dataset else set()
-    if protocol.policies.gate:
-        names |= {"gate", "score"}
-    if protocol.policies.threshold is not None:
-        names |= {TAU, *FACTORS}
-    return replace(environment, broken=frozenset(names))
 
 
 def _any_each(protocol: Protocol) -> bool:

@@ -451,8 +451,14 @@ def resolve_metrics(
     settings: Settings,
     thresholds: ThresholdPlan | None,
     notes: Notes,
+    *,
+    blind: bool,
 ) -> tuple[dict[str, MetricPlan], Environment]:
-    """All metrics in the order written, and the environment of expressions over policies."""
+    """All metrics in the order written, and the environment of expressions over policies.
+
+    `blind`: what the policies are is not known, as was told; of expressions over them only the names are
+    looked at.
+    """
     resolver = _Resolver(protocol, records, columns, units, settings, thresholds, notes)
     if not protocol.metrics:
         notes.problem(("metrics",), "a protocol without metrics measures nothing", key=True)
@@ -468,6 +474,8 @@ def resolve_metrics(
             notes.problem(("metrics", name), f"`{name}` is a factor; a metric needs another name", key=True)
     lets = _lets(protocol, factors, resolver, notes)
     environment = resolver.environment(lets)
+    if blind:
+        environment = _blinded(environment, protocol)
     found, environment = Values(resolver.values, environment, units.degenerate, notes).resolve()
     resolver.plans.update(found)
     for name, node in lets.items():
@@ -492,6 +500,17 @@ def resolve_metrics(
     if DROPPED in resolver.plans and DROPPED not in ordered:
         ordered[DROPPED] = resolver.plans[DROPPED]
     return ordered, environment
+
+
+def _blinded(environment: Environment, protocol: Protocol) -> Environment:
+    """The environment in which every name is known and nothing more is known of it."""
+    names = {*environment.metrics, *environment.factors, *environment.broken, *protocol.data.arm}
+    names |= {protocol.data.dataset} if protocol.data.dataset else set()
+    if protocol.policies.gate:
+        names |= {"gate", "score"}
+    if protocol.policies.threshold is not None:
+        names |= {TAU, *FACTORS}
+    return replace(environment, broken=frozenset(names))
 
 
 def _lets(
