@@ -120,6 +120,25 @@ TOGETHER: dict[str, tuple[list[Edit], list[str]]] = {
             "did you mean `calib`?",
         ],
     ),
+    "a misspelt derived column behind a mean": (
+        [
+            Edit("unit: item\n", "unit: item\n  derive: {y: '§confidnce * 2'}\n"),
+            Edit(ACC, "{mean: y}"),
+            Edit(CALIB, "{quantile: {of: y, q: 0.5}}"),
+        ],
+        ["did you mean `confidence`?"],
+    ),
+    "how a metric is shown": (
+        [Edit(ACC, "{rate: correct, show: §[wilson]}"), Edit(CALIB, "{rate: correct, show: §{a: 1}}")],
+        ["found a list", "found a mapping"],
+    ),
+    "a variant that a prediction names": (
+        [
+            Edit('0.1", because: x, evidence: point}\n  two', '0.1", evidence: point, agree: alt}\n  two'),
+            Edit("metrics:\n", "variants: {alt: {where: correct}, other: §7}\nmetrics:\n"),
+        ],
+        ["variants.other: found `7`"],
+    ),
     "what stands by itself": (
         [
             Edit("metrics:\n", "variants: §7\noutcomes: §x\nnotes: §3\nmetrics:\n"),

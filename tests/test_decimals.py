@@ -25,7 +25,6 @@ from prereg.decimals import (
     places_of,
     plain_places,
     rounded,
-    settled,
     significant,
 )
 from prereg.ranks import deviation
@@ -98,15 +97,15 @@ def test_differences_by_hand(x, y, expected):
 def test_what_arithmetic_leaves_by_hand():
     assert significant(np.array([0.1 * 3, 0.3 / 0.1, 1.1 * 12000.2])).tolist() == [0.3, 3.0, 13200.22]
     assert 0.1 * 3 != 0.3 and 1.1 * 12000.2 != 13200.22  # noqa: PT018 - that is why
-    assert settled(np.array([1.1 * 12000.2, 5e-13, math.inf, -0.0])).tolist()[:2] == [13200.22, 0.0]
-    assert np.isnan(one(settled, math.inf))
-    assert math.copysign(1, one(settled, -1e-14)) == 1
+    assert rounded(np.array([1.1 * 12000.2, 5e-13, math.inf, -0.0])).tolist()[:2] == [13200.22, 0.0]
+    assert np.isnan(one(rounded, math.inf))
+    assert math.copysign(1, one(rounded, -1e-14)) == 1
 
 
 @given(st.floats(allow_nan=True, allow_infinity=False))
-def test_settling_is_idempotent_and_moves_by_less_than_the_fifteenth_digit(x):
-    once = one(settled, x)
-    assert one(settled, once) == once or math.isnan(x)
+def test_rounding_is_idempotent_and_moves_by_less_than_the_fifteenth_digit(x):
+    once = one(rounded, x)
+    assert one(rounded, once) == once or math.isnan(x)
     if not math.isnan(x):
         assert abs(Fraction(once) - Fraction(x)) <= max(
             Fraction(51, 10**14), Fraction(abs(x)) * Fraction(51, 10**16) * 10
@@ -153,9 +152,9 @@ ANY = st.one_of(
 
 
 def is_nearest(found, exact):
-    """Whether this is the double nearest to an exact value, or that at 12 decimals where it has them."""
-    if abs(exact) >= 8192:
-        return found == float(exact)
+    """Whether this is the double nearest to an exact value, at 12 decimals or where its digits end."""
+    if abs(exact) >= 2048:
+        return found == rounded(np.array([float(exact)]))[0]
     return abs(Fraction(found) - exact) <= Fraction(1, 2 * 10**12) + abs(exact) / 2**52
 
 
@@ -319,3 +318,65 @@ def test_the_ends_of_an_interval_are_decimals_by_hand():
     high = percentile_interval(rounded(np.array([-39 / 33, 1 / 33])), "0.95")[1]
     assert high == 0.0  # -39/33 + 0.975 * 40/33
     assert low < 0
+
+
+def test_deviations_and_means_at_the_edge_of_doubles_by_hand():
+    from prereg.expression.reductions import mean, sd, total
+
+    large = np.array([[1.7e308, -1.7e308, np.nan], [1.7e308, 1.7e308, 1.7e308]])
+    assert np.isnan(sd(large)[0])  # 2.4e308 is beyond any double
+    assert sd(large)[1] == 0
+    assert mean(large).tolist() == [0.0, 1.7e308]
+    assert total(large)[0] == 0
+    assert np.isnan(total(large)[1])
+    assert sd(np.array([[1e308, -1e308]]))[0] == pytest.approx(1e308 * math.sqrt(2), rel=1e-15)
+
+
+@given(st.lists(st.integers(-(2**53) + 1, 2**53 - 1), min_size=1, max_size=30), st.integers(0, 12))
+def test_sums_over_policies_against_fractions(numbers, places):
+    from prereg.expression.reductions import exact_sums
+
+    values = rounded(np.array([[n / 10**places for n in numbers]]))
+    expected = sum(Fraction(repr(v)) for v in values[0].tolist())
+    assert exact_sums(values, np.ones(values.shape, dtype=bool)) == [expected * 10**12]
+
+
+@pytest.mark.parametrize(
+    "x", ["887.3155429036306", "1700000528.766853", "12345.678901234567", "0.1234567890123456"]
+)
+def test_a_number_of_many_digits_is_not_above_itself_by_definition(tmp_path, x):
+    metrics = {
+        "above": '{count: "s > s + 0"}',
+        "below": '{count: "s < s * 1"}',
+        "same": '{count: "s - 0 == s / 1"}',
+    }
+    found = verdicts(
+        tmp_path, {"a": [x] * 2, "b": ["1", "2"]}, metrics, ["above[a] + below[a] == 0", "same[a] == 2"]
+    )
+    assert set(found.values()) == {"held"}
+
+
+def test_what_compares_as_equal_is_a_tie_by_definition(tmp_path):
+    base = "1700000528.76685"
+    records = {
+        "a": [base, "1700000528.766851", base, base],
+        "b": [base] * 4,
+        "c": ["1700000529"] * 4,
+        "d": ["1700000530"] * 4,
+    }
+    claims = ["m[a] == m[b]", "undefined(argmin(m))", "spearman(m, m + 0) == 1", "m[a] / 3 == m[b] / 3"]
+    assert set(verdicts(tmp_path, records, {"m": "{mean: s}"}, claims).values()) == {"held"}
+
+
+@pytest.mark.parametrize(
+    ("x", "claim"),
+    [
+        ("4e15", "m[a] / 7 * 7 == m[a]"),
+        ("3137734208931780", "m[a] * 0.1 * 7 == m[a] * 0.7"),
+        ("1e12", "m[a] / 0.00001 == 1e17"),
+        ("3.3e21", "m[a] - 1.1e21 == 2.2e21"),
+    ],
+)
+def test_numbers_from_1e15_on_by_hand(tmp_path, x, claim):
+    found = verdicts(tmp_path, {"a": [x] * 2, "b": ["1", "2"]}, {"m": "{mean: s}"}, [claim])
+    assert found == {claim: "held"}

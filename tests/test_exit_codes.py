@@ -355,6 +355,17 @@ def test_a_full_disk_behind_standard_output_is_one_line(tmp_path):
     assert (done.returncode, done.stderr) == (2, "prereg: No space left on device\n")
 
 
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@pytest.mark.parametrize(
+    ("asked", "code"), [(["check", "nope.yaml"], 4), (["show", "nothing"], 4), (["check"], 2)]
+)
+def test_a_full_disk_behind_standard_error_leaves_the_exit_code(tmp_path, asked, code):
+    with Path("/dev/full").open("w") as full:
+        for out in (subprocess.DEVNULL, full):
+            run = [sys.executable, "-m", "prereg", *asked]
+            assert subprocess.run(run, cwd=tmp_path, stdout=out, stderr=full, check=False).returncode == code
+
+
 def test_a_console_that_lacks_a_sign_gets_its_number(tmp_path):
     study = made(tmp_path / "p", SMALL)
     environment = {**os.environ, "PYTHONIOENCODING": "ascii"}

@@ -155,3 +155,76 @@ def test_plain_text_is_read_as_by_the_csv_module(text):
 @pytest.mark.parametrize("text", ["\nm,u\na,b\n", "\r\n\r\nm\n", "\n"])
 def test_an_empty_first_line_is_no_header(text):
     assert told(text) == ["x.csv:1: an empty line; the names of the columns are expected"]
+
+
+@pytest.mark.parametrize("cells", [("0", "1", ""), ("1", "1", "0"), ("1.0", "0.0", "1")])
+@pytest.mark.parametrize("kind", ["csv", "jsonl"])
+def test_zeros_and_ones_may_be_declared_truth_values_by_hand(tmp_path, cells, kind):
+    rows = list(enumerate(cells))
+    if kind == "csv":
+        text = "model,item,x\n" + "".join(f"a,{i},{x}\n" for i, x in rows)
+    else:
+        text = "".join(
+            json.dumps({"model": "a", "item": i, "x": float(x) if x else None}) + "\n" for i, x in rows
+        )
+    (tmp_path / f"r.{kind}").write_text(text)
+    (tmp_path / "p.yaml").write_text(
+        "prereg: 1\nid: t\ntitle: T\n"
+        f"data: {{records: r.{kind}, arm: model, unit: item, types: {{x: truth}}}}\n"
+        "metrics: {m: {count: x, among: defined(x)}}\n"
+        "predictions: {p: {claim: 'm[a] >= 1', evidence: point}}\n"
+    )
+    assert command("lock", str(tmp_path / "p.yaml"), "-C", str(tmp_path)).code == 0
+    said = command("run", "-C", str(tmp_path))
+    assert said.code == 0, said.err
+    (table,) = tmp_path.glob("results/t/*/policies.csv")
+    ones = sum(float(x or 0) == 1 for x in cells)
+    assert f"a,a,,m,{ones}," in table.read_text()
+
+
+def test_other_numbers_are_no_truth_values(tmp_path):
+    (tmp_path / "r.csv").write_text("model,item,x\na,1,0\na,2,2\n")
+    (tmp_path / "p.yaml").write_text(
+        "prereg: 1\nid: t\ntitle: T\ndata: {records: r.csv, arm: model, unit: item, types: {x: truth}}\n"
+        "metrics: {m: {rate: x}}\npredictions: {p: {claim: 'm[a] > 0.1', evidence: point}}\n"
+    )
+    said = command("check", str(tmp_path / "p.yaml"), "-C", str(tmp_path))
+    assert said.code == 2
+    assert "expected true or false" in said.err
+
+
+def test_quotients_sums_and_deviations_beyond_a_double_have_a_reason_by_hand(tmp_path):
+    cells = {"a": "9e307", "b": "1.7e308", "c": "-1e308"}
+    (tmp_path / "r.csv").write_text(
+        "model,item,y\n" + "".join(f"{m},{i},{y}\n" for m, y in cells.items() for i in "12")
+    )
+    reports = {
+        "median(m[model in [b, c]])": 3.5e307,
+        "quantile(m, 0.25)": -5e306,
+        "mean(m[model in [a, b]])": 1.3e308,
+        "sum(m[model in [a, b]])": "undefined_input",
+        "sd(m[model in [b, c]])": "undefined_input",
+        "m[b] / 0.5": "undefined_input",
+        "m[b] / (m[a] - m[a])": "zero_division",
+        "sd(m[model in [a]])": "too_few_pairs",
+        "argmax(m)": "b",
+    }
+    listed = "".join(f"  r{i}: '{text}'\n" for i, text in enumerate(reports))
+    (tmp_path / "p.yaml").write_text(
+        "prereg: 1\nid: t\ntitle: T\ndata: {records: r.csv, arm: model, unit: item}\nmetrics: {m: {mean: y}}\n"
+        f"predictions: {{p: {{claim: 'm[a] < m[b]', evidence: point}}}}\nreports:\n{listed}"
+    )
+    for done in (["lock", str(tmp_path / "p.yaml")], ["run"], ["show", "t"], ["verify", "--rerun"]):
+        said = command(*done, "-C", str(tmp_path))
+        assert said.code == 0, said.err
+    (ledger,) = tmp_path.glob("results/t/*/ledger.json")
+    for report, expected in zip(
+        json.loads(ledger.read_text())["content"]["reports"], reports.values(), strict=True
+    ):
+        (value,) = report["values"]
+        if expected in ("undefined_input", "zero_division", "too_few_pairs"):
+            assert (value["value"], value["reason"]) == (None, expected)
+        elif expected == "b":
+            assert value["value"] == "b"
+        else:
+            assert float(value["value"]) == pytest.approx(expected, rel=1e-9)

@@ -120,7 +120,7 @@ def test_decimals_by_hand(text, value):
 # -- rounding ----------------------------------------------------------------------------------------------
 
 
-@given(st.floats(-8191, 8191))
+@given(st.floats(-2047, 2047))
 def test_rounding_keeps_twelve_decimals_and_is_idempotent(x):
     once = rounded(np.array([x]))
     assert abs(once[0] - x) <= 5.1e-13 + abs(x) * 2.0**-52
@@ -133,9 +133,9 @@ def test_what_is_beyond_any_double_is_undefined():
     assert np.array_equal(found, [math.nan, math.nan, 9000.0, 0.5], equal_nan=True)
 
 
-@given(st.floats(allow_nan=True, allow_infinity=False).filter(lambda x: not abs(x) < 8192))
-def test_large_and_undefined_values_are_left_alone(x):
-    assert np.array_equal(rounded(np.array([x, 0.1])), np.array([x, 0.1]), equal_nan=True)
+@given(st.integers(-(2**53) + 1, 2**53 - 1))
+def test_whole_numbers_are_left_alone(x):
+    assert rounded(np.array([float(x), math.nan])).tolist()[0] == x
 
 
 def test_the_last_bit_of_a_difference_is_gone():

@@ -18,8 +18,6 @@ Floats: TypeAlias = npt.NDArray[np.float64]
 PLACES = 12
 FINE = 2048.0
 """Below it a double has 12 decimals to trust."""
-COARSE = 8192.0
-"""From here on neighbouring doubles are further apart than 12 decimals."""
 MOST_PLACES = 22
 """10**22 is the largest power of ten that a double holds: with it x * 10**k and x / 10**k round once."""
 
@@ -34,12 +32,12 @@ def _trusted() -> tuple[Floats, Floats, npt.NDArray[np.bool_]]:
     """By exponent of 2: 10**places of the last digit above the noise, its unit, and whether there is one.
 
     That is the least power of ten not below four units in the last place of a double: two decimals are off by
-    half a unit each, their sum by one more. Below 2**-26 it is finer than 10**-22; from 2**51 to 2**53 it
-    would take units from whole numbers that are exact.
+    half a unit each, their sum by one more. Below 2**-26 it is finer than 10**-22; up to 2**53 it is at most
+    1, as whole numbers are exact.
     """
     power, unit, known = np.ones(2048), np.ones(2048), np.zeros(2048, dtype=bool)
-    for exponent in range(-26, 51):
-        places = (50 - exponent) * _LOG // 10**5  # 10**places is at most 2**(50 - exponent)
+    for exponent in range(-26, 53):
+        places = max(0, (50 - exponent) * _LOG // 10**5)  # 10**places is at most 2**(50 - exponent)
         power[exponent + _BIAS], known[exponent + _BIAS] = _POWERS[places], True
     for exponent in range(53, 1024):
         tens = 1 + (exponent - 50) * _LOG // 10**5  # 10**tens is at least 2**(exponent - 50)
@@ -52,34 +50,21 @@ _WIDE = Context(prec=800)  # of a double's digits none is lost, wherever the poi
 
 
 def rounded(x: Floats, *, keep_infinite: bool = False) -> Floats:
-    """Round to 12 decimals, ties to even; minus zero becomes zero. From 8192 on there is nothing to round.
+    """Round to 12 decimals, from 2048 on where the trusted digits end; minus zero becomes zero.
 
     What is beyond any double becomes NaN, undefined, or is kept.
     """
     with np.errstate(invalid="ignore", over="ignore"):
         result: Floats = np.round(x, PLACES)
     result += 0.0
-    if _peak(x) >= COARSE:
-        np.copyto(result, x, where=np.abs(x) >= COARSE)
+    high, low = (f.reduce(x, axis=None, initial=0.0) for f in (np.fmax, np.fmin))
+    if max(high, -low) >= FINE:
+        large = np.abs(x) >= FINE
+        values = x[large]
+        result[large] = _to_digits(values, values)
         if not keep_infinite:
             result[np.isinf(result)] = np.nan
     return result
-
-
-def settled(x: Floats) -> Floats:
-    """Round what was computed from other values: `rounded`, from 2048 on where its trusted digits end."""
-    result = rounded(x)
-    if _peak(x) >= FINE:
-        large = np.abs(result) >= FINE
-        values = result[large]
-        result[large] = _to_digits(values, np.abs(values))
-    return result
-
-
-def _peak(x: Floats) -> float:
-    """The largest size, NaN left out."""
-    high, low = (f.reduce(x, axis=None, initial=0.0) for f in (np.fmax, np.fmin))
-    return max(float(high), -float(low))
 
 
 def carried(result: Floats, *terms: Floats) -> Floats:
@@ -100,9 +85,9 @@ def significant(x: Floats) -> Floats:
 
 
 def difference(x: Floats, y: Floats) -> Floats:
-    """`x - y` as it is compared with 0: carried and settled; NaN where undefined or beyond any double."""
+    """`x - y` as it is compared with 0: between trusted digits of both, then rounded; NaN where undefined."""
     with np.errstate(invalid="ignore", over="ignore"):
-        return settled(carried(x - y, x, y))
+        return rounded(carried(carried(x, x, y) - carried(y, x, y), x, y))
 
 
 def _to_digits(x: Floats, size: Floats) -> Floats:
@@ -119,6 +104,29 @@ def _to_digits(x: Floats, size: Floats) -> Floats:
             result[large] = np.where(np.isinf(ends), kept, ends)
     np.copyto(result, x, where=~_KNOWN.take(exponent))
     return result
+
+
+def between(below: Floats, above: Floats, weight: Floats | float) -> Floats:
+    """The point at a share of the way between two values, also where their distance is beyond a double.
+
+    Equal neighbours give their value; decimals whose quantile is 0 have it at 0, whatever doubles leave of a
+    step over it.
+    """
+    with np.errstate(invalid="ignore", over="ignore"):
+        step = above - below
+        far = np.isinf(step) & np.isfinite(below) & np.isfinite(above)
+        inside = np.where(far, below * (1 - weight) + above * weight, below + weight * step)
+    inside = np.where((below < 0) & (above > 0), carried(inside, below, above), inside)
+    return np.where((below == above) | np.isneginf(below), below, np.minimum(inside, above))
+
+
+def in_parts(x: Floats) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Take numbers below 2**53 apart: into whole numbers and whole multiples of 1e-12, of one sign."""
+    whole = np.trunc(x)
+    exponent = np.abs(x).view(np.int64) >> 52
+    power = np.where(exponent < _BIAS, _POWERS[PLACES], np.minimum(_POWER.take(exponent), _POWERS[PLACES]))
+    rest = np.rint((x - whole) * power) * (_POWERS[PLACES] / power)
+    return whole.astype(np.int64), rest.astype(np.int64)
 
 
 def plain_places(x: Floats) -> int:

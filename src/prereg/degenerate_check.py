@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import dataclass
-from prereg.decimals import settled
+from prereg.decimals import rounded
 from prereg.errors import Problem
 from prereg.expression.claims import Branch, Fold, Leg, Opposite
 from prereg.expression.evaluation import comparison
@@ -103,7 +103,7 @@ class _Frame:
         if name not in self._known:
             metric = self.plan.metrics[name]
             if metric.value is not None:
-                self._known[name] = Result(settled(metric.value.evaluate(self).data), None)
+                self._known[name] = Result(rounded(metric.value.evaluate(self).data), None)
             else:
                 data = np.broadcast_to(self._values(metric), (self.rows, len(metric.axes)))
                 kept = _kept(metric.axes, self._factors)

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import dataclass, field, replace
-from prereg.decimals import rounded, settled
+from prereg.decimals import rounded
 from prereg.expression.claims import Claim, LegValues
 from prereg.expression.terms import Facts, Result
 from prereg.parallel import map_blocks
@@ -145,7 +145,7 @@ class Block:
         if term is None:
             raise AssertionError(metric.name)
         result = term.evaluate(self)
-        result = Result(settled(result.data), result.facts)
+        result = Result(rounded(result.data), result.facts)
         if result.facts is not None:
             reasons = result.facts.reasons
             reasons = np.where(INHERITED[reasons], CODE["undefined_input"], reasons).astype(np.int8)
@@ -257,7 +257,7 @@ def estimate(
                 found += _legs(prediction.falsifier, block)
         for report in plan.reports:
             result = report.term.evaluate(block)
-            found.append(LegValues(settled(result.data), facts=result.facts))
+            found.append(LegValues(rounded(result.data), facts=result.facts))
         if block.first:
             for name, metric in plan.metrics.items():
                 block.metric(name, None)

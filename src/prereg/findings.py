@@ -118,8 +118,10 @@ def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
         column = leg.data[:, at]
         drawn = column[1:][~np.isnan(column[1:])]
         interval = None
+        labels = report.term.labels
         if (
             level is not None
+            and not labels
             and plan.resamples
             and 2 * len(drawn) >= plan.resamples
             and not np.isnan(column[0])
@@ -129,7 +131,11 @@ def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
         values.append(
             {
                 "policy": list(report.term.axes.keys[at]),
-                "value": None if np.isnan(column[0]) else float(column[0]),
+                "value": None
+                if np.isnan(column[0])
+                else labels[int(column[0])]
+                if labels
+                else float(column[0]),
                 "interval": interval,
                 "resamples_defined": len(drawn),
                 "n": counts[0] if len(counts) == 1 else counts,

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from prereg.decimals import PLACES, carried
+from prereg.decimals import PLACES, between
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -222,21 +222,14 @@ def _position(size: int, q: Fraction) -> tuple[int, int, float]:
 
 
 def _between(below: Floats, above: Floats, weight: float) -> Floats:
-    # From one side only: equal neighbours return their value, and the result is monotone in the weight.
-    if weight == 0:
-        return below
-    with np.errstate(invalid="ignore"):
-        inside = below + weight * (above - below)
-        # Decimals with a quantile of 0 have it at 0, whatever doubles leave of a step over 0.
-        inside = np.where((below < 0) & (above > 0), carried(inside, below, above), inside)
-    return np.where((below == above) | np.isneginf(below), below, np.minimum(inside, above))
+    return below if weight == 0 else between(below, above, weight)
 
 
 def _interpolated(ordered: Floats, q: Fraction) -> float:
     below, above, weight = _position(len(ordered), q)
-    between = float(_between(ordered[below : below + 1], ordered[above : above + 1], weight)[0])
+    end = float(_between(ordered[below : below + 1], ordered[above : above + 1], weight)[0])
     # d is at 12 decimals: an end that is 0 there decides nothing, whichever side doubles leave it on.
-    return between if round(between, PLACES) else 0.0
+    return end if math.isinf(end) or round(end, PLACES) else 0.0
 
 
 def _is_near(value: float, limit: Fraction) -> bool:

@@ -494,6 +494,8 @@ def _mended(tree: dict[str, Any], path: tuple[str, ...], *, unknown: bool) -> bo
     if not rest or (section,) in _LEFT_OUT:
         if (section,) in _LEFT_OUT:
             tree.pop(section, None)
+            if section == "variants":
+                _without_agree(tree)
         elif (section,) in _STAND_INS:
             tree[section] = _STAND_INS[section,]
         else:
@@ -509,6 +511,16 @@ def _mended(tree: dict[str, Any], path: tuple[str, ...], *, unknown: bool) -> bo
         return False
     tree[section] = kept
     return True
+
+
+def _without_agree(tree: dict[str, Any]) -> None:
+    """Let no prediction name a variant: which ones there are is not known."""
+    predictions = tree.get("predictions")
+    if isinstance(predictions, dict):
+        tree["predictions"] = {
+            name: {k: v for k, v in spec.items() if k != "agree"} if isinstance(spec, dict) else spec
+            for name, spec in predictions.items()
+        }
 
 
 def _stored_evidence(document: "Document") -> "Iterator[Problem]":

@@ -155,7 +155,8 @@ def deviation(x: Floats) -> Floats:
     squares = [xx for xx, *_ in _moments(x, x, mask, 2)]
     for row in np.flatnonzero(usable).tolist():
         n = int(pairs[row])
-        result[row] = _root(squares[row], n * (n - 1) * 10**24)
+        root = _root(squares[row], n * (n - 1) * 10**24)
+        result[row] = root if root < math.inf else math.nan
     return result
 
 
@@ -401,6 +402,7 @@ def _signed_root(numerator: int, denominator: int) -> float:
 
 
 def _root(numerator: int, denominator: int) -> float:
-    """The square root of a quotient, also where that is beyond a double and its root is not."""
+    """The square root of a quotient, also where that is beyond a double; infinite where the root is too."""
     shift = max(0, (numerator.bit_length() - denominator.bit_length() - 1000) // 2 + 1)
-    return math.ldexp(math.sqrt(numerator / (denominator << (2 * shift))), shift)
+    root = math.sqrt(numerator / (denominator << (2 * shift)))
+    return math.inf if math.frexp(root)[1] + shift > 1024 else math.ldexp(root, shift)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
 import re
 import sys
 from typing import TYPE_CHECKING, Any
@@ -24,9 +26,14 @@ def say(line: str) -> None:
 
 
 def complain(lines: Iterable[str]) -> None:
-    """Plain lines on standard error."""
-    for line in lines:
-        sys.stderr.writelines(printable(part) + "\n" for part in line.split("\n"))  # help has several
+    """Plain lines on standard error; where it takes none, the exit code alone has to tell."""
+    try:
+        for line in lines:
+            sys.stderr.writelines(printable(part) + "\n" for part in line.split("\n"))  # help has several
+        sys.stderr.flush()
+    except OSError:
+        with contextlib.suppress(OSError, ValueError):  # what is left goes nowhere
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
 
 
 def emit(tree: dict[str, Any]) -> None:

@@ -128,7 +128,7 @@ class ReportValue(TypedDict):
     """An estimate for one policy."""
 
     policy: list[str]
-    value: Number | None
+    value: Number | str | None
     interval: Interval | None
     resamples_defined: Count
     n: Counted

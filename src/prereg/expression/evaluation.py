@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from prereg.dataclass import replace
-from prereg.decimals import settled
+from prereg.decimals import rounded
 from prereg.expression.operators import COMPARISONS
 from prereg.expression.reductions import paired_reason
 from prereg.expression.terms import NUMBER, Facts, Frame, Result, merge_facts, no_facts
@@ -67,7 +67,10 @@ def coded(table: np.ndarray, codes: np.ndarray) -> np.ndarray:
 def applied(
     function: Callable[..., np.ndarray], parts: Sequence[Callable[[Frame], Result]], why: str
 ) -> Callable[[Frame], Result]:
-    """A function of values that stand on the same axes; `why` it is undefined where its inputs are not."""
+    """A function of values that stand on the same axes; `why` it is undefined where its inputs are not.
+
+    Of the quotients only those by 0 are undefined for that; the others are beyond any double.
+    """
 
     def evaluate(frame: Frame) -> Result:
         results = [part(frame) for part in parts]
@@ -77,7 +80,10 @@ def applied(
         if frame.first:
             facts = merge_facts(*(r.facts for r in results if r.facts is not None))
             point = np.isnan(data[0])
-            reasons = np.where(point, np.where(facts.reasons == 0, CODE[why], facts.reasons), 0)
+            own: np.ndarray | np.int8 = CODE[why]
+            if why == "zero_division":
+                own = np.where(results[-1].data[0] == 0, own, CODE["undefined_input"])
+            reasons = np.where(point, np.where(facts.reasons == 0, own, facts.reasons), 0)
             facts = replace(facts, reasons=reasons.astype(np.int8))
         return Result(data, facts)
 
@@ -85,13 +91,13 @@ def applied(
 
 
 def as_value(term: Term, evaluate: Callable[[Frame], Result]) -> Callable[[Frame], Result]:
-    """What is computed in place, settled as if it were a metric of its own; others are already."""
+    """What is computed in place, rounded as if it were a metric of its own; others are already."""
     if term.metric is not None or term.floating or term.kind != NUMBER:
         return evaluate
 
     def value(frame: Frame) -> Result:
         result = evaluate(frame)
-        return Result(settled(result.data), result.facts)
+        return Result(rounded(result.data), result.facts)
 
     return value
 
@@ -117,8 +123,12 @@ def reduce_groups(
     why: str,
     *,
     three_valued: bool,
+    least: int = 1,
 ) -> Callable[[Frame], Result]:
-    """A reduction of the columns of each group, and how many policies it used and left out."""
+    """A reduction of the columns of each group, and how many policies it used and left out.
+
+    `why` it is undefined over fewer than `least` values.
+    """
 
     def evaluate(frame: Frame) -> Result:
         result = inner(frame)
@@ -135,8 +145,13 @@ def reduce_groups(
                 gone = np.isnan(point[g])
                 n[i], left[i] = (~gone).sum(), gone.sum()
                 if np.isnan(data[0, i]):
-                    empty = n[i] == 0
-                    reasons[i] = CODE["vacuous" if empty and not three_valued else why]
+                    reasons[i] = CODE[
+                        "vacuous"
+                        if n[i] == 0 and not three_valued
+                        else "undefined_input"  # enough of them, and yet beyond any double
+                        if n[i] >= least and why != "tie"
+                        else why
+                    ]
                 out.append(policies_at(axes, g[gone]))
             facts = Facts(reasons, ((n, left),), () if three_valued else (tuple(out),))
         return Result(data, facts)

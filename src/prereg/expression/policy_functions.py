@@ -166,7 +166,7 @@ def _reduce(compiler: Compiler, node: syntax.Call) -> Term:
     if spec.gives == LABEL:
         labels = tuple(", ".join(key[i] for i in reduced) for key in axes.keys)
     evaluate = reduce_groups(
-        spec.function, parts[0], groups, axes, spec.why, three_valued=name in ("all", "any")
+        spec.function, parts[0], groups, axes, spec.why, three_valued=name in ("all", "any"), least=spec.least
     )
     if spec.gives == LABEL:
         evaluate = labelled(evaluate, groups)

@@ -1,7 +1,7 @@
 """Functions over the policies of a vector: each takes (R, n) arrays and gives (R,) values.
 
 Undefined policies are left out (`all` and `any` excepted, which are three-valued); over nothing every one of
-them is undefined.  The numbers are those of metrics, or have been settled as these are (see `decimals`): sums
+them is undefined.  The numbers are those of metrics, or have been rounded as these are (see `decimals`): sums
 of them are exact, equal ones are equal, and no result hangs on the last bit of a sum.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 
 from prereg import intervals, ranks
 from prereg.dataclass import dataclass
-from prereg.decimals import FINE, PLACES, as_whole, divided
+from prereg.decimals import PLACES, as_whole, divided, in_parts
 from prereg.expression import ranges
 from prereg.expression.ranges import Range
 from prereg.values import CODE, kleene_all, kleene_any
@@ -21,41 +21,42 @@ from prereg.values import CODE, kleene_all, kleene_any
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-_SCALE = 1e12
-# A number below 1000 is 12 decimals; ten thousand of them fit a 64-bit integer.
-_FITTING = 9_000
+_SCALE = 10**PLACES
 
 
-def exact_sum(x: np.ndarray, defined: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Sums along axis 1 of (R, P) and the scale each is in, both (R,); the order of columns leaves no trace.
+def exact_sums(x: np.ndarray, defined: np.ndarray) -> list[int]:
+    """Sums along axis 1 of (R, P) in whole multiples of 1e-12: the order of columns leaves no trace.
 
-    Whole multiples of 1e-12. Whether these fit a 64-bit integer is decided row by row, so that a row does not
-    depend on the block it is computed in; where they do not, Python's integers are summed and divided.
+    How a row is summed depends on that row alone, and not the result on how.
     """
     clean = np.where(defined, x, 0.0)
-    fits = np.abs(clean).max(axis=1, initial=0.0) < (FINE if x.shape[1] <= _FITTING else 0.0)
-    whole = clean if fits.all() else np.where(fits[:, None], clean, 0.0)
-    sums = np.rint(whole * _SCALE).astype(np.int64).sum(axis=1).astype(np.float64)
-    scale = np.full(x.shape[0], _SCALE)
-    for row in np.flatnonzero(~fits):
-        sums[row], scale[row] = divided(sum(as_whole(clean[row].tolist())), 10**PLACES), 1.0
-    return sums, scale
+    small = np.abs(clean).max(axis=1, initial=0.0) < 2.0**53 / max(x.shape[1], 1)
+    parts = in_parts(clean if small.all() else np.where(small[:, None], clean, 0.0))
+    whole, rest = (part.sum(axis=1).tolist() for part in parts)
+    sums = [w * _SCALE + r for w, r in zip(whole, rest, strict=True)]
+    for row in np.flatnonzero(~small).tolist():
+        sums[row] = sum(as_whole(clean[row].tolist()))
+    return sums
+
+
+def _quotients(x: np.ndarray, defined: np.ndarray, by: np.ndarray) -> np.ndarray:
+    """The doubles nearest to these sums divided by whole numbers; NaN where by 0 or beyond any double."""
+    sums = zip(exact_sums(x, defined), by.tolist(), strict=True)
+    found = np.array([divided(total, _SCALE * n) for total, n in sums], dtype=np.float64)
+    found[np.isinf(found)] = np.nan
+    return found
 
 
 def mean(x: np.ndarray) -> np.ndarray:
     """Mean of the defined values."""
     defined = ~np.isnan(x)
-    n = defined.sum(axis=1)
-    sums, scale = exact_sum(x, defined)
-    with np.errstate(all="ignore"):
-        return np.where(n > 0, sums / (scale * n), np.nan)
+    return _quotients(x, defined, defined.sum(axis=1))
 
 
 def total(x: np.ndarray) -> np.ndarray:
     """Sum of the defined values; undefined where there is none."""
     defined = ~np.isnan(x)
-    sums, scale = exact_sum(x, defined)
-    return np.where(defined.any(axis=1), sums / scale, np.nan)
+    return _quotients(x, defined, defined.any(axis=1).astype(np.int64))
 
 
 def count(x: np.ndarray) -> np.ndarray:

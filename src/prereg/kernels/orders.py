@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from prereg.decimals import between
 from prereg.kernels.blocks import Blocks
 from prereg.kernels.panel import Estimates, Panel, estimates
 from prereg.kernels.whole import as_fraction, by_count
@@ -34,8 +35,7 @@ class _Quantile:
         for which, drawn in self._blocks.chunks(weights):
             for rank, found in ((below, low), (above, high)):
                 found[which] = self._at(drawn, rank[which][:, self._blocks.owner].T).T
-        # From one side: the value itself where the neighbours are equal or the position is whole.
-        values = np.where((low == high) | (part == 0), low, low + part * (high - low))
+        values = np.where(part == 0, low, between(low, high, part))
         return estimates(values, [("missing", self._panel.missed(weights)), ("vacuous", rows == 0)])
 
     def _at(self, drawn: Floats, rank: Floats) -> Floats:

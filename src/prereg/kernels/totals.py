@@ -28,8 +28,6 @@ Pair: TypeAlias = "tuple[Floats, Floats]"
 """A number as the sum of two doubles, the second below the last bit of the first."""
 
 _LARGEST = 2.0**53
-# From here on a double has no digits to spare: such quotients are made of Python's integers.
-_SPARSE = 1e15
 # Below it lower limbs may vanish.
 _FAINT = 1e-200
 
@@ -120,7 +118,7 @@ class Sums:
         )
         value = np.where(other.zero, np.nan, value)
         faint = ((np.abs(above[0]) < _FAINT) & ~self.zero) | ((below[0] < _FAINT) & ~other.zero)
-        for cell in np.argwhere(faint | (np.abs(value) >= _SPARSE)).tolist():
+        for cell in np.argwhere(faint).tolist():
             numerator, denominator = self._whole(cell, value), other._whole(cell, value)
             value[*cell] = divided(numerator * 10 ** max(-places, 0), denominator * 10 ** max(places, 0))
         return value

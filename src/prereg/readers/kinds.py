@@ -27,6 +27,7 @@ _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?\Z")
 _WHOLE = re.compile(r"[+-]?[0-9]{16,}\Z")
 _ODD = re.compile(r"[^0-9.eE+\-\n]")
 _WILD = frozenset({"nan", "inf", "infinity", "+inf", "-inf", "+nan", "-nan", "+infinity", "-infinity"})
+_BITS = frozenset(("0", "1", "0.0", "1.0"))
 _SPOKEN = {TRUTH: "true or false", NUMBER: "a number that a double holds"}
 
 
@@ -49,6 +50,8 @@ def text_column(
             truth = {x: x.lower() == "true" for x in distinct}
             data = np.fromiter(map(truth.__getitem__, cells), dtype=bool, count=len(cells))
             return _truth_column(data, missing)
+        if wanted == "truth" and present <= _BITS:  # 0 and 1 and nothing else, declared to mean truth
+            return _truth_column(np.fromiter((x[:1] == "1" for x in cells), bool, len(cells)), missing)
         if wanted is not None:
             if wanted == "truth":
                 rows = [i for i, x in enumerate(cells) if x and x.lower() not in ("true", "false")]
@@ -140,6 +143,8 @@ def typed_column(
         return _number_column(np.array([0.0 if x is None else float(x) for x in cells]), missing)
     if kinds and kinds <= {bool} and wanted in (None, "truth"):
         return _truth_column(np.array([bool(x) for x in cells]), missing)
+    if wanted == "truth" and kinds <= {int, float} and all(x in (0, 1) for x in cells if x is not None):
+        return _truth_column(np.array([x == 1 for x in cells]), missing)
     if wanted in ("number", "truth"):
         good = (bool,) if wanted == "truth" else (int, float)
         rows = [

@@ -266,7 +266,7 @@ class _Resolver:
         where: Path = (*path, "show")
         if show is None:
             return None
-        if show not in SHOWN:
+        if not isinstance(show, str) or show not in SHOWN:
             known = " or ".join(f"`{x}`" for x in SHOWN)
             self.notes.problem(
                 where, f"`show`: found {spoken(show)}, expected {known}{suggestion(str(show), SHOWN)}"
@@ -403,8 +403,8 @@ class _Resolver:
         found = [ranges.Range(*plan.kind.range_of(repeat.options)) for repeat in plan.repeats]
         if plan.kind.name in ("mean", "quantile"):
             # the declared range of the argument: [0, 1] for truth values, else unlimited
-            kinds = {next(iter(repeat.arguments.values())).source_kind for repeat in plan.repeats}
-            found = [ranges.UNIT if kinds <= {TRUTH, BINARY} else ranges.ANY]
+            kinds = {rows.source_kind for r in plan.repeats for rows in list(r.arguments.values())[:1]}
+            found = [ranges.UNIT if kinds and kinds <= {TRUTH, BINARY} else ranges.ANY]
         return ranges.union(found)
 
     def environment(self, lets: Mapping[str, syntax.Node] | None = None) -> Environment:
