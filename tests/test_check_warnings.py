@@ -139,6 +139,13 @@ TOGETHER: dict[str, tuple[list[Edit], list[str]]] = {
         ],
         ["variants.other: found `7`"],
     ),
+    "kinds in other words": (
+        [
+            Edit(ACC, "{§accuracy: correct}"),
+            Edit(CALIB, "{mean: confidence, §weight: confidence}\n  mid: {§median: confidence}"),
+        ],
+        ["write `{rate: …}`", "`{mean: {mean: …, weight: …}}`", "write `{quantile: {of: …, q: 0.5}}`"],
+    ),
     "what stands by itself": (
         [
             Edit("metrics:\n", "variants: §7\noutcomes: §x\nnotes: §3\nmetrics:\n"),

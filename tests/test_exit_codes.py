@@ -346,24 +346,43 @@ def test_a_rerun_that_was_asked_for_and_has_no_records_is_missing(tmp_path):
     assert command("verify", "--rerun", "-C", str(study)).code == 4
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_behind_standard_output_is_one_line(tmp_path):
-    study = made(tmp_path / "p", SMALL)
-    run = [sys.executable, "-m", "prereg", "show", "small", "-C", str(study)]
+full_disk = pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+buffers = pytest.mark.parametrize("buffered", [{}, {"PYTHONUNBUFFERED": "1"}], ids=["buffered", "unbuffered"])
+
+
+def on_a_full_disk(arguments, buffered, folder, **streams):
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONUNBUFFERED"} | buffered
     with Path("/dev/full").open("w") as full:
-        done = subprocess.run(run, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+        streams = {name: full if stream == "full" else stream for name, stream in streams.items()}
+        run = [sys.executable, "-m", "prereg", *arguments]
+        return subprocess.run(run, cwd=folder, env=environment, text=True, check=False, **streams)
+
+
+@full_disk
+@buffers
+@pytest.mark.parametrize(
+    "asked", [["show", "small"], ["show", "small", "--json"], ["status"], ["schema"], ["--help"]]
+)
+def test_a_full_disk_behind_standard_output_is_one_line(tmp_path, asked, buffered):
+    study = made(tmp_path / "p", SMALL)
+    done = on_a_full_disk(asked, buffered, study, stdout="full", stderr=subprocess.PIPE)
     assert (done.returncode, done.stderr) == (2, "prereg: No space left on device\n")
 
 
-@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+@full_disk
+@buffers
+@pytest.mark.parametrize("out", [subprocess.DEVNULL, "full"])
 @pytest.mark.parametrize(
-    ("asked", "code"), [(["check", "nope.yaml"], 4), (["show", "nothing"], 4), (["check"], 2)]
+    ("asked", "code"),
+    [
+        (["check", "nope.yaml"], 4),
+        (["show", "nothing"], 4),
+        (["check"], 2),
+        (["check", "nope.yaml", "--json"], 4),
+    ],
 )
-def test_a_full_disk_behind_standard_error_leaves_the_exit_code(tmp_path, asked, code):
-    with Path("/dev/full").open("w") as full:
-        for out in (subprocess.DEVNULL, full):
-            run = [sys.executable, "-m", "prereg", *asked]
-            assert subprocess.run(run, cwd=tmp_path, stdout=out, stderr=full, check=False).returncode == code
+def test_a_full_disk_behind_standard_error_leaves_the_exit_code(tmp_path, asked, code, out, buffered):
+    assert on_a_full_disk(asked, buffered, tmp_path, stdout=out, stderr="full").returncode == code
 
 
 def test_a_console_that_lacks_a_sign_gets_its_number(tmp_path):

@@ -1,8 +1,6 @@
 """The commands: parse, call the stage of the same name, draw what came out."""
 
 # Annotations are read at run time; `from __future__ import annotations` would make texts of them.
-import contextlib
-import os
 import sys
 import traceback
 from importlib import import_module
@@ -81,7 +79,12 @@ def execute(arguments: "Sequence[str]") -> int:
     except SystemExit as error:  # Typer's own end where the reader of a pipe is gone
         return _unread() if error.code == 1 else int(error.code or 0)
     except OSError as error:  # a folder that is closed to us, a full disk behind standard output
-        return _refused(command, json, InputError(f"{error.filename or 'prereg'}: {error.strerror or error}"))
+        code = _refused(command, json, InputError(f"{error.filename or 'prereg'}: {error.strerror or error}"))
+        try:
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            output.abandon(sys.stdout)
+        return code
     except Exception as error:  # noqa: BLE001 - the last place that can tell a usage error from a bug
         if hasattr(error, "format_message"):
             if type(error).__name__ == "NoArgsIsHelpError":  # typer keeps the class to itself
@@ -100,16 +103,18 @@ def execute(arguments: "Sequence[str]") -> int:
 
 def _unread() -> int:
     """Nobody reads on: what a shell says of a program that a closed pipe ended."""
-    with contextlib.suppress(OSError, ValueError):  # what is left goes nowhere
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    output.abandon(sys.stdout)
     return 128 + 13
 
 
 def _refused(command: str, json: bool, error: "PreregError") -> int:
     """Tell why, in the one document of --json too, where standard output still takes it."""
     if json:
-        with contextlib.suppress(OSError):
+        try:
             output.emit(output.error_tree(command, error))
+            sys.stdout.flush()
+        except (OSError, ValueError):
+            output.abandon(sys.stdout)
     output.complain(str(p) for p in error.problems)
     return error.exit_code
 

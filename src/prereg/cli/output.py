@@ -7,7 +7,7 @@ import json
 import os
 import re
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 from prereg.errors import printable
 
@@ -32,8 +32,13 @@ def complain(lines: Iterable[str]) -> None:
             sys.stderr.writelines(printable(part) + "\n" for part in line.split("\n"))  # help has several
         sys.stderr.flush()
     except OSError:
-        with contextlib.suppress(OSError, ValueError):  # what is left goes nowhere
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stderr.fileno())
+        abandon(sys.stderr)
+
+
+def abandon(stream: TextIO) -> None:
+    """Drop what a stream still holds: at its end Python would try again, and change the exit code."""
+    with contextlib.suppress(OSError, ValueError):
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def emit(tree: dict[str, Any]) -> None:

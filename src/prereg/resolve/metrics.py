@@ -25,7 +25,7 @@ from prereg.resolve.values import VALUE, Values
 from prereg.values import SCALAR, Axes, as_decimal
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from prereg.metrics import Kind
     from prereg.panels import Panel, RowTable
@@ -49,6 +49,25 @@ def metric_parts(spec: Mapping[str, Any]) -> tuple[list[str], dict[str, Any]]:
     """The kinds a metric names (it should be one) and its other keys."""
     kinds = [key for key in spec if key in KINDS or key == VALUE]
     return kinds, {key: value for key, value in spec.items() if key not in kinds}
+
+
+_MEANT = {
+    **dict.fromkeys(("avg", "average"), "{mean: …}"),
+    **dict.fromkeys(("median", "percentile"), "{quantile: {of: …, q: 0.5}}"),
+    **dict.fromkeys(("accuracy", "share", "proportion"), "{rate: …}"),
+}
+"""What kinds are called elsewhere."""
+
+
+def _other_word(key: str, kinds: Sequence[str]) -> str:
+    """The way to write what somebody wrote in another word, or beside its kind and not inside it."""
+    if not kinds:
+        return f"; write `{_MEANT[key]}`" if key in _MEANT else ""
+    kind = KINDS.get(kinds[0])
+    if kind is None or kind.parameter(key) is None:
+        return ""
+    first = kind.parameters[0].name
+    return f"; it stands inside its kind: `{{{kind.name}: {{{first}: …, {key}: …}}}}`"
 
 
 @dataclass
@@ -158,7 +177,7 @@ class _Resolver:
         for key in others:
             if key not in COMMON:
                 known = [*everything, *COMMON] if not kinds else [*COMMON, *everything]
-                hint = suggestion(key, known)
+                hint = _other_word(key, kinds) or suggestion(key, known)
                 what = "unknown metric kind or key" if not kinds else "unknown key"
                 self.notes.problem(
                     (*path, key), f"{what} `{key}`{hint or '; kinds: ' + ', '.join(everything)}", key=True
