@@ -67,7 +67,7 @@ def test_percentile_interval_against_slow_exact(d, level):
     for end, share in ((low, tail), (high, 1 - tail)):
         expected = slow_quantile(defined, share)
         if abs(expected) > Fraction(1, 2 * 10**12):
-            assert end == pytest.approx(float(expected), abs=2e-15)
+            assert end == pytest.approx(float(expected), abs=6e-15)  # carried over 0
         else:  # d is at 12 decimals, where this is 0
             assert end == 0
     assert min(defined) <= low <= high <= max(defined)
