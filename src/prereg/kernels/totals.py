@@ -112,10 +112,9 @@ class Sums:
         if len(self._limbs) == len(other._limbs) == 1:
             return ratio(self._limbs[0] * up, other._limbs[0] * down)
         above, below = self._pair(), other._pair()
-        value = np.ldexp(
-            _quotient(_times(above, up), _times(below, down)),
-            LIMB_BITS * (len(self._limbs) - len(other._limbs)),
-        )
+        exponent = LIMB_BITS * (len(self._limbs) - len(other._limbs))
+        with np.errstate(over="ignore", invalid="ignore"):  # such cells are faint, and divided again below
+            value = np.ldexp(_quotient(_times(above, up), _times(below, down)), exponent)
         value = np.where(other.zero, np.nan, value)
         faint = ((np.abs(above[0]) < _FAINT) & ~self.zero) | ((below[0] < _FAINT) & ~other.zero)
         for cell in np.argwhere(faint).tolist():
