@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from exact_metrics import assert_same, fast, random_weights, reasons, rows_of
@@ -35,6 +35,8 @@ def slow(number, weight, draws):
 
 
 @settings(max_examples=150, deadline=None)
+@example([(0.0, 1.0), (1.0, 2.2250738585e-313)], 0)
+@example([(513.0, 2.2250738585e-313), (2.3569362518128633e-100, 530586.0)], 1)
 @given(st.lists(st.tuples(FINITE, WEIGHT), min_size=1, max_size=12), st.integers(0, 2**32 - 1))
 def test_any_doubles_against_slow_exact(pairs, seed):
     number, weight = [p[0] for p in pairs], [p[1] for p in pairs]
