@@ -20,10 +20,11 @@ from prereg.expression.claims import Branch, Fold, Leg, Opposite
 from prereg.expression.overlap import compatible
 from prereg.formats import read_yaml
 from prereg.judgeable import judgeable
+from prereg.mended import without_malformed
 from prereg.power import few_units, unreachable
 from prereg.project import near
 from prereg.prose import PLACEHOLDER
-from prereg.protocol import Protocol, read_protocol, without_malformed
+from prereg.protocol import Protocol, read_protocol
 from prereg.readers import read_records
 from prereg.variants import variant_places
 
@@ -293,12 +294,11 @@ def _empty_cells(plan: Plan, places: Places) -> list[Problem]:
     out = []
     for metric in metrics:
         whole = any(r.among is not None and r.among.columns & outcomes for r in metric.repeats)
-        then = ""
-        if whole:
-            then = "undefined if `among` holds one (it reads outcomes, so all records are counted)"
+        columns = sorted({c for r in metric.repeats for a in _needed(metric, r) for c in a.columns})
         for key, n in _empty_per_arm(metric, plan, whole=whole).items():
-            columns = sorted({c for r in metric.repeats for a in _needed(metric, r) for c in a.columns})
-            then = then or f"this is undefined, unless `among` leaves them out (defined({columns[0]}))"
+            then = f"this is undefined, unless `among` leaves them out (defined({columns[0]}))"
+            if whole:
+                then = "undefined if `among` holds one (it reads outcomes, so all records are counted)"
             said = (
                 f"warning: `{metric.name}`, {', '.join(key)}: {n} record{'s' * (n != 1)} with an empty cell "
                 f"of {listed(columns)}: {then}"

@@ -119,6 +119,9 @@ def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
         drawn = column[1:][~np.isnan(column[1:])]
         interval = None
         labels = report.term.labels
+        value: float | str | None = None
+        if not np.isnan(column[0]):
+            value = labels[int(column[0])] if labels else float(column[0])
         if (
             level is not None
             and not labels
@@ -131,11 +134,7 @@ def _report(plan: Plan, i: int, found: Estimate) -> dict[str, Any]:
         values.append(
             {
                 "policy": list(report.term.axes.keys[at]),
-                "value": None
-                if np.isnan(column[0])
-                else labels[int(column[0])]
-                if labels
-                else float(column[0]),
+                "value": value,
                 "interval": interval,
                 "resamples_defined": len(drawn),
                 "n": counts[0] if len(counts) == 1 else counts,

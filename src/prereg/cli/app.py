@@ -79,12 +79,7 @@ def execute(arguments: "Sequence[str]") -> int:
     except SystemExit as error:  # Typer's own end where the reader of a pipe is gone
         return _unread() if error.code == 1 else int(error.code or 0)
     except OSError as error:  # a folder that is closed to us, a full disk behind standard output
-        code = _refused(command, json, InputError(f"{error.filename or 'prereg'}: {error.strerror or error}"))
-        try:
-            sys.stdout.flush()
-        except (OSError, ValueError):
-            output.abandon(sys.stdout)
-        return code
+        return _refused(command, json, InputError(f"{error.filename or 'prereg'}: {error.strerror or error}"))
     except Exception as error:  # noqa: BLE001 - the last place that can tell a usage error from a bug
         if hasattr(error, "format_message"):
             if type(error).__name__ == "NoArgsIsHelpError":  # typer keeps the class to itself
@@ -109,12 +104,12 @@ def _unread() -> int:
 
 def _refused(command: str, json: bool, error: "PreregError") -> int:
     """Tell why, in the one document of --json too, where standard output still takes it."""
-    if json:
-        try:
+    try:
+        if json:
             output.emit(output.error_tree(command, error))
-            sys.stdout.flush()
-        except (OSError, ValueError):
-            output.abandon(sys.stdout)
+        sys.stdout.flush()
+    except (OSError, ValueError):
+        output.abandon(sys.stdout)
     output.complain(str(p) for p in error.problems)
     return error.exit_code
 

@@ -145,13 +145,12 @@ def reduce_groups(
                 gone = np.isnan(point[g])
                 n[i], left[i] = (~gone).sum(), gone.sum()
                 if np.isnan(data[0, i]):
-                    reasons[i] = CODE[
-                        "vacuous"
-                        if n[i] == 0 and not three_valued
-                        else "undefined_input"  # enough of them, and yet beyond any double
-                        if n[i] >= least and why != "tie"
-                        else why
-                    ]
+                    reason = why
+                    if n[i] == 0 and not three_valued:
+                        reason = "vacuous"
+                    elif n[i] >= least and why != "tie":
+                        reason = "undefined_input"  # enough of them, and yet beyond any double
+                    reasons[i] = CODE[reason]
                 out.append(policies_at(axes, g[gone]))
             facts = Facts(reasons, ((n, left),), () if three_valued else (tuple(out),))
         return Result(data, facts)

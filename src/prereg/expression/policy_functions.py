@@ -183,13 +183,8 @@ def _reduce(compiler: Compiler, node: syntax.Call) -> Term:
 
 def _warn_of_few(compiler: Compiler, node: syntax.Call, largest: int) -> None:
     """Allowed, undefined whatever is measured, and warned of; that nothing is selected was told already."""
-    least = (
-        3
-        if node.function in PAIRED
-        else REDUCTIONS[node.function].least
-        if node.function in REDUCTIONS
-        else 1
-    )
+    reduction = REDUCTIONS.get(node.function)
+    least = 3 if node.function in PAIRED else 1 if reduction is None else reduction.least
     if 0 < largest < least:
         policies = "one policy" if largest == 1 else "two policies"
         syntax.note(

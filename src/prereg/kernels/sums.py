@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from prereg.kernels.panel import Floats, Kernel, Rows
 
 
-_MOST_PLACES = 400  # all that a double has
+_ALL_PLACES = 400  # no double has more
 
 
 def _total(rows: Rows, panel: Panel, *names: str) -> Total:
@@ -31,7 +31,7 @@ def _total(rows: Rows, panel: Panel, *names: str) -> Total:
     return Total(
         [panel.arguments[name] for name in names],
         [rows.decimals.get(name, -1) for name in names],
-        [_MOST_PLACES if name == "weight" else MOST_PLACES for name in names],
+        [_ALL_PLACES if name == "weight" else MOST_PLACES for name in names],
     )
 
 
